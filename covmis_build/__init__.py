@@ -1,7 +1,7 @@
-"""covmis: build a stance corpus from a list of claims, and judge systems on it.
+"""covmis: build a stance corpus from a list of claims, and evaluate systems on it.
 
-The names below are the library's public face. They load what they need when they are first used, so that
-`import covmis_build` costs nothing:
+The names below are the library's public API. They load what they need on first use, so that `import covmis_build` is
+fast:
 
 >>> import covmis_build
 >>> covmis_build.canonical_url("http://www.example.org/story/?utm_source=feed#top")
@@ -107,10 +107,10 @@ _HOMES = {
     "uniform": "keyed",
     "verify": "study.verify",
 }
-"""The one table of public names; the rooms' own names (`covmis_build.queries.parse`) come from it, too."""
+"""The only table of public names, also for those of subpackages (`covmis_build.queries.parse`)."""
 
 _ROOMS = ("datasets",)
-"""Rooms that are public as they are."""
+"""Subpackages that are entirely public."""
 
 __all__ = [
     "BrokenIds",
@@ -161,7 +161,7 @@ __all__ = [
 
 
 def public(name: str, of: str = __name__) -> Any:
-    """A public name, loaded when it is first asked for."""
+    """Return a public name, loaded on first access."""
     if name in _ROOMS:
         return importlib.import_module(f"{__name__}.{name}")
     if name not in _HOMES:
@@ -170,7 +170,7 @@ def public(name: str, of: str = __name__) -> Any:
 
 
 class Room(ModuleType):
-    """A room of which some public names are also files: `evaluation.compare` is the function, as everywhere."""
+    """A subpackage in which some public names are also modules: `evaluation.compare` is always the function."""
 
     def __getattribute__(self, name: str) -> Any:
         own = super().__getattribute__("__name__")

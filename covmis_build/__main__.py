@@ -1,4 +1,4 @@
-"""The program `covmis`, also as `python -m covmis_build`: loaded where an interruption is already one line."""
+"""The program `covmis`, also as `python -m covmis_build`; interruptions are reported in one line even during loading."""
 
 from __future__ import annotations
 

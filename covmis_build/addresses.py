@@ -1,7 +1,7 @@
-"""Places in an object store or on a cluster's file system: `s3://bucket/folder` is read as a folder on the disk is.
+"""Files in an object store or on a cluster's file system: `s3://bucket/folder` is read like a local folder.
 
-Pyarrow's file systems do it (s3, gs, abfs, hdfs); what they need to know they take from their own environment, such as
-AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL or GOOGLE_APPLICATION_CREDENTIALS, never from an address.
+It uses pyarrow's file systems (s3, gs, abfs, hdfs). They read their configuration from the environment, such as
+AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL or GOOGLE_APPLICATION_CREDENTIALS, never from a URL.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 SCHEMES = ("s3", "gs", "abfs", "abfss", "hdfs")
 AHEAD = 4 << 20
-"""Bytes asked for at once: a question takes a store longer than a megabyte does."""
+"""Bytes requested at once: a request takes longer than the transfer of a megabyte."""
 
 
 def place(text: Path | str, folder: Path | None = None) -> Path:
-    """The file or folder that a person names, here or elsewhere; relative ones begin in `folder`.
+    """Return the local or remote file or folder that a user names; relative paths begin in `folder`.
 
     >>> place("data/archive", Path("/study")), str(place("s3://bucket/posts/"))
     (PosixPath('/study/data/archive'), 's3://bucket/posts')
@@ -44,7 +44,7 @@ def place(text: Path | str, folder: Path | None = None) -> Path:
 
 
 class Address(PosixPath):
-    """A file or folder elsewhere. What reads archives asks a path for no more than this."""
+    """A remote file or folder, with the methods of Path that the archive's readers need."""
 
     __slots__ = ()
 
@@ -59,10 +59,10 @@ class Address(PosixPath):
         return str(self)
 
     def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:  # noqa: ARG002 - a store has no links
-        """Size and time of the last change."""
+        """Return size and modification time."""
         from pyarrow.fs import FileType
 
-        with _told(self):
+        with _reporting_failures(self):
             info = self._system.get_file_info(self._inside)
         if info.type is FileType.NotFound:
             raise FileNotFoundError(2, "there is no such file", str(self))
@@ -72,7 +72,7 @@ class Address(PosixPath):
         return os.stat_result((mode, 0, 0, 1, 0, 0, info.size or 0, *times), {"st_mtime_ns": changed})
 
     def exists(self, *, follow_symlinks: bool = True) -> bool:  # noqa: ARG002 - a store has no links
-        """Whether there is something."""
+        """True if it exists."""
         try:
             self.stat()
         except FileNotFoundError:
@@ -80,26 +80,26 @@ class Address(PosixPath):
         return True
 
     def is_file(self, *, follow_symlinks: bool = True) -> bool:  # noqa: ARG002 - a store has no links
-        """Whether it is a file."""
+        """True if it is a file."""
         return self.exists() and stat.S_ISREG(self.stat().st_mode)
 
     def is_dir(self, *, follow_symlinks: bool = True) -> bool:  # noqa: ARG002 - a store has no links
-        """Whether files have names that begin with it."""
+        """True if names of files begin with it."""
         return self.exists() and stat.S_ISDIR(self.stat().st_mode)
 
     def is_symlink(self) -> bool:
-        """Never."""
+        """Always false."""
         return False
 
     def resolve(self, strict: bool = False) -> Address:  # noqa: ARG002 - as a path has it
-        """Itself."""
+        """Return itself."""
         return self
 
     def rglob(self, pattern: str = "*", **_: Any) -> Iterator[Address]:  # type: ignore[override]
-        """Every file below it of such a name."""
+        """Yield all matching files below it."""
         from pyarrow.fs import FileSelector, FileType
 
-        with _told(self):
+        with _reporting_failures(self):
             below = self._system.get_file_info(FileSelector(self._inside, recursive=True))
         for info in below:
             path = self.joinpath(*info.path.removeprefix(self._inside).strip("/").split("/"))
@@ -107,7 +107,7 @@ class Address(PosixPath):
                 yield path
 
     def glob(self, pattern: str, **_: Any) -> Iterator[Address]:  # type: ignore[override]
-        """What is below it, as deep as the pattern says, and has such a name; nothing where there is nothing."""
+        """Yield files that match the pattern. Yield nothing if the folder does not exist."""
         depth = pattern.count("/") + 1
         for path in self.rglob() if self.exists() else ():
             below = path.relative_to(self)
@@ -115,42 +115,42 @@ class Address(PosixPath):
                 yield path
 
     def mkdir(self, mode: int = 0o777, parents: bool = False, exist_ok: bool = False) -> None:
-        """Nothing: a store has no folders but names."""
+        """Does nothing: a store has no folders, only names."""
 
     def open(self, mode: str = "r", *_: Any, **__: Any) -> IO[Any]:  # type: ignore[override]
-        """Its bytes, to be read from any place on."""
+        """Open for reading with random access."""
         if mode != "rb":
             raise InputError(f"cannot be opened to write ({mode})", file=self)
-        with _told(self):
+        with _reporting_failures(self):
             return io.BufferedReader(_Stream(self, self._system.open_input_file(self._inside)), AHEAD)
 
     def read_bytes(self) -> bytes:
-        """All of it."""
+        """Read the whole content."""
         with self.open("rb") as file:
             return bytes(file.read())
 
     def unlink(self, missing_ok: bool = False) -> None:
-        """Remove it."""
+        """Delete it."""
         if self.exists() or not missing_ok:
-            with _told(self):
+            with _reporting_failures(self):
                 self._system.delete_file(self._inside)
 
     def remove(self) -> None:
-        """Remove it, with all that is below it; missing is no error."""
+        """Delete it with everything below it; a missing one is no error."""
         if self.is_dir():
-            with _told(self, "removed"):
+            with _reporting_failures(self, "removed"):
                 self._system.delete_dir(self._inside)
         else:
             self.unlink(missing_ok=True)
 
     def put(self, path: Path) -> None:
-        """Set the content of a file on this machine in its place: at once, or not at all.
+        """Replace its content by that of a local file, completely or not at all.
 
-        Not by a stream of Python: one that is left by an error or an interruption is closed, and what has been sent counts.
+        A Python stream is unsuitable: an error or an interruption closes it, and the partial content becomes valid.
         """
         from pyarrow.fs import LocalFileSystem, copy_files
 
-        with _told(self, "written"):
+        with _reporting_failures(self, "written"):
             here = LocalFileSystem()
             copy_files(str(path), self._inside, source_filesystem=here, destination_filesystem=self._system)
 
@@ -166,17 +166,17 @@ class Address(PosixPath):
 
 @functools.cache
 def _system(scheme: str, host: str, _process: int) -> tuple[Any, str]:
-    """The file system behind an address, and where it begins there; each process has its own."""
+    """Return the file system of a URL, and the path in it; one per process."""
     from pyarrow.fs import FileSystem
 
-    with _told(f"{scheme}//{host}"):
+    with _reporting_failures(f"{scheme}//{host}"):
         system, root = FileSystem.from_uri(f"{scheme}//{host}/")
         return system, str(root)
 
 
 @contextmanager
-def _told(address: Path | str, done: str = "read") -> Iterator[None]:
-    """Whatever a store refuses, and a network that fails, is said in one line and never treated as a damaged file."""
+def _reporting_failures(address: Path | str, done: str = "read") -> Iterator[None]:
+    """Report a store's refusal or a network failure in one line, never as a damaged file."""
     import pyarrow as pa
 
     try:
@@ -192,7 +192,7 @@ def _told(address: Path | str, done: str = "read") -> Iterator[None]:
 
 
 class _Stream(io.RawIOBase):
-    """A file elsewhere, as `io` reads files."""
+    """A remote file with `io`'s reading interface."""
 
     def __init__(self, address: Address, file: Any) -> None:
         self.address, self.file = address, file
@@ -204,7 +204,7 @@ class _Stream(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        with _told(self.address):
+        with _reporting_failures(self.address):
             content = self.file.read(len(buffer))
         buffer[: len(content)] = content
         return len(content)

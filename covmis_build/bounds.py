@@ -1,4 +1,4 @@
-"""Servers that another person names: which ones are asked, and how much of what they answer is read."""
+"""Requests to servers named by other people: which servers are allowed, and limits of responses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def is_public(address: str) -> bool:
-    """Whether a server's name or number is one of the internet, and none of this machine or its network.
+    """True if a server's name or number belongs to the public internet, not to this machine or its network.
 
     >>> is_public("https://mastodon.social"), is_public("http://127.0.0.1:80"), is_public("http://printer.local")
     (True, False, False)
@@ -35,11 +35,11 @@ def is_public(address: str) -> bool:
 
 
 class Unbounded(Exception):
-    """An answer that is too long, or takes too long."""
+    """A response is too long or takes too long."""
 
 
 def bounded(blocks: Iterable[bytes], most: int, seconds: float) -> Iterator[bytes]:
-    """The same blocks, up to so many bytes and seconds in all.
+    """Yield the same blocks, up to this total of bytes and seconds.
 
     >>> b"".join(bounded([b"ab", b"c"], 3, 60.0))
     b'abc'
@@ -55,7 +55,7 @@ def bounded(blocks: Iterable[bytes], most: int, seconds: float) -> Iterator[byte
 
 
 def bounding(most: int, seconds: float) -> Callable[[httpx.Response], None]:
-    """A hook of an httpx client: no answer is longer, slower or packed; it asks for none that is."""
+    """Return a hook for an httpx client that limits length and time of responses and refuses compressed ones."""
 
     def bound(response: httpx.Response) -> None:
         import httpx

@@ -1,4 +1,4 @@
-"""Characters that UTF-8 can say: half a surrogate pair, which JSON and percent signs can make, becomes a mark."""
+"""Replace unpaired surrogates (from JSON or percent encoding), which UTF-8 cannot encode."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def whole_characters(text: str) -> str:
-    r"""A text without halves of surrogate pairs.
+    r"""Return a text without unpaired surrogates.
 
     >>> whole_characters("a\ud83d")
     'a\ufffd'
@@ -19,7 +19,7 @@ def whole_characters(text: str) -> str:
 
 
 def whole_in_json(value: Any) -> Any:
-    r"""The same for every text in a decoded document.
+    r"""Return a decoded document without unpaired surrogates in its texts.
 
     >>> whole_in_json({"a": [1, None, "x\ud83e"]})
     {'a': [1, None, 'x\ufffd']}

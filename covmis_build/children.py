@@ -1,4 +1,4 @@
-"""Work in a child process: what crashes there, wants too much memory or has no end, ends the child and not the command."""
+"""Run work in a child process: a crash, memory exhaustion or endless loop ends the child, not the command."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ except ImportError:  # Windows
 Result = TypeVar("Result")
 ROOM = 0.75
 MOST = 8 << 30
-"""The share of the machine's memory that one child may take, and the most bytes."""
+"""Maximum share of the machine's memory for one child, and maximum bytes."""
 SECONDS = 600
-"""Seconds of a processor that a child may take, and again whenever it has got on."""
+"""Maximum processor seconds of a child without progress."""
 
 
 def follow(parent: int) -> None:
-    """End this process when its parent has ended, however it ended: a killed run leaves no orphans.
+    """End this process when its parent has ended for any reason, so that an interrupted run leaves no orphans.
 
-    The parent answers an interruption at the keyboard, which reaches all processes.
+    The parent handles keyboard interrupts, which reach all processes.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
@@ -48,9 +48,9 @@ def follow(parent: int) -> None:
 
 
 def in_child(act: Callable[..., Result], *given: Any) -> Result:
-    """The result of `act(*given)`, computed in a process of its own; errors are raised here.
+    """Return the result of `act(*given)`, computed in a separate process; its errors are raised here.
 
-    A child that is killed, or runs out of memory or time, is an InputError.
+    A child that is killed, or exceeds memory or time, is an InputError.
     """
     ours, its = multiprocessing.Pipe(duplex=False)
     child = multiprocessing.Process(target=_act, args=(its, os.getpid(), act, given))
@@ -75,7 +75,7 @@ def in_child(act: Callable[..., Result], *given: Any) -> Result:
 
 @contextmanager
 def _uninterrupted() -> Generator[None]:
-    """Keep an interruption at the keyboard for later: Python would lose one that comes while a process forks."""
+    """Delay keyboard interrupts, because Python would lose one during a fork."""
     if not resource:
         yield
         return
@@ -89,7 +89,7 @@ def _uninterrupted() -> Generator[None]:
 def _act(to: Connection, parent: int, act: Callable[..., Any], given: tuple[Any, ...]) -> None:
     follow(parent)
     faulthandler.disable()
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # libraries print how they crash
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # libraries print messages when they crash
     _bound_memory()
     got_on()
     try:
@@ -104,7 +104,7 @@ def _act(to: Connection, parent: int, act: Callable[..., Any], given: tuple[Any,
 
 
 def got_on() -> None:
-    """Give this child as much time again: what it does has an end."""
+    """Report progress: the time limit of this child starts again."""
     if resource and multiprocessing.parent_process():
         used = resource.getrusage(resource.RUSAGE_SELF)
         until = int(used.ru_utime + used.ru_stime) + SECONDS
@@ -123,12 +123,12 @@ def _ended(code: int) -> str:
 
 
 def _bound_memory() -> None:
-    """Refuse this process more memory than its share, where the system can say how much there is."""
+    """Limit this process's memory to its share, if the system reports the total."""
     if not resource:
-        return  # another system; its own limits hold
+        return  # another system, with its own limits
     try:
         page, pages = os.sysconf("SC_PAGE_SIZE"), os.sysconf("SC_PHYS_PAGES")
         taken = int(Path("/proc/self/statm").read_text("ascii").split()[0]) * page
         resource.setrlimit(resource.RLIMIT_AS, (taken + min(int(ROOM * page * pages), MOST),) * 2)
     except (OSError, ValueError):
-        return  # a system that does not say
+        return  # the system does not report it

@@ -1,8 +1,8 @@
-"""Secrets come from the environment or the keyring and stay in memory: in no file, log, message or argument list.
+"""Secrets from the environment or the keyring. They stay in memory: never in files, logs, messages or arguments.
 
-A secret is requested by name (`X_BEARER_TOKEN`). The environment is looked at first, then the system's keyring,
-where `keyring set covmis X_BEARER_TOKEN` puts it without showing it. A secret of a server that a person chooses is that
-server's alone: the environment names both, or the keyring holds it under the server's address.
+A secret is requested by name (`X_BEARER_TOKEN`), first from the environment, then from the system's keyring, where
+`keyring set covmis X_BEARER_TOKEN` stores it without displaying it. A secret of a server chosen by the user belongs to that
+server only: the environment names both, or the keyring stores it under the server's URL.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ NAMES = {
     "LABEL_STUDIO_API_KEY": "the token of a Label Studio server of your own; the local one needs none",
     "COVMIS_AUTHOR_KEY": "the study's key for author pseudonyms: 64 hexadecimal digits",
 }
-"""Every credential that covmis knows, and what it is."""
+"""All credentials that covmis uses, with descriptions."""
 
 SERVERS = {"MASTODON_ACCESS_TOKEN": "MASTODON_SERVER", "LABEL_STUDIO_API_KEY": "LABEL_STUDIO_URL"}
-"""Secrets of one server, and the variable that says which."""
+"""Secrets of one server, and the variable that names the server."""
 
 SERVICE = "covmis"
 HIDDEN = "[hidden]"
 SHORTEST = 6
-"""Shorter values are not looked for in texts: they would blot out ordinary words."""
+"""Minimum length of values that are masked in texts: shorter ones would match ordinary words."""
 
 _seen: set[str] = set()
 
 
 class Secret:
-    """A value that shows itself only when asked: printing, logging or copying the object shows nothing."""
+    """A value that is shown only on explicit request, not by printing, logging or copying the object."""
 
     __slots__ = ("_value",)
 
@@ -46,7 +46,7 @@ class Secret:
         _seen.add(value)
 
     def reveal(self) -> str:
-        """The value itself, for the one call that sends it."""
+        """Return the value, only for sending it."""
         return self._value
 
     def __repr__(self) -> str:
@@ -57,13 +57,13 @@ class Secret:
 
 
 def find(name: str) -> Secret | None:
-    """The secret of this name, or None."""
+    """Return the secret of this name, or None."""
     value = os.environ.get(name, "").strip() or _from_keyring(name)
     return Secret(value) if value else None
 
 
 def need(name: str) -> Secret:
-    """The secret of this name; if there is none, an error that says how to provide it."""
+    """Return the secret of this name, or raise an error that explains how to provide it."""
     credential = find(name)
     if credential is None:
         raise InputError(
@@ -74,7 +74,7 @@ def need(name: str) -> Secret:
 
 
 def need_for(name: str, address: str) -> Secret:
-    """The secret that belongs to the server at this address; one of another server, or of none, is not sent there."""
+    """Return the secret that belongs to the server at this URL; other secrets are not sent there."""
     here, variable = origin(address), SERVERS[name]
     declared, value = os.environ.get(variable, "").strip(), os.environ.get(name, "").strip()
     if not (value and declared and origin(declared) == here):
@@ -101,7 +101,7 @@ def _login(name: str, here: str) -> str:
 
 
 def origin(address: str) -> str:
-    """Where an address leads: scheme, name and port, written one way.
+    """Return a URL's scheme, host and port in canonical form.
 
     >>> origin("https://Labels.Example.org:443/path"), origin("http://127.0.0.1:8080")
     ('https://labels.example.org', 'http://127.0.0.1:8080')
@@ -109,7 +109,7 @@ def origin(address: str) -> str:
     try:
         parts = urlsplit(address if "://" in address else f"https://{address}")
         port = parts.port
-    except ValueError:  # a bracket that is not closed, a port of letters
+    except ValueError:  # an unclosed bracket, or an invalid port
         parts, port = urlsplit(""), None
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise InputError(f"{address} is no address of a server", remedy="Like https://labels.example.org")
@@ -119,7 +119,7 @@ def origin(address: str) -> str:
 
 
 def store(name: str, address: str, secret: Secret) -> None:
-    """Keep a server's secret in the system's keyring."""
+    """Store a server's secret in the system's keyring."""
     try:
         import keyring
     except ImportError:
@@ -134,7 +134,7 @@ def store(name: str, address: str, secret: Secret) -> None:
 
 
 def plain(name: str) -> str:
-    """A setting that is next to the secrets but is none: a handle. Posts may contain it."""
+    """Return a setting stored with the secrets that is not secret: a handle, which posts may contain."""
     value = os.environ.get(name, "").strip() or _from_keyring(name)
     if not value:
         raise InputError(
@@ -145,19 +145,19 @@ def plain(name: str) -> str:
 
 
 def _from_keyring(name: str) -> str:
-    """What the keyring holds; a machine without one (a server, a container) simply has nothing."""
+    """Return the keyring's value; empty on machines without one (a server, a container)."""
     try:
         import keyring
     except ImportError:
         return ""
     try:
         return keyring.get_password(SERVICE, name) or ""
-    except Exception:  # noqa: BLE001 - backends raise errors of their own, and some put the value into the message
+    except Exception:  # noqa: BLE001 - backends raise errors of their own, some with the value in the message
         return ""
 
 
 def scrubbed(text: str) -> str:
-    """The text without any secret that was read in this process: servers and libraries do echo them.
+    """Mask every secret read in this process, because servers and libraries repeat them in messages.
 
     >>> _ = Secret("s3cret-token")
     >>> scrubbed("401 for Bearer s3cret-token")
@@ -170,9 +170,9 @@ def scrubbed(text: str) -> str:
 
 
 def pseudonym(author: str) -> str:
-    """A name for an author (`x:12`) that only the holder of the study's key can connect with the person.
+    """Return a pseudonym of an author (`x:12`) that only the holder of the study's key can resolve.
 
-    The key is `COVMIS_AUTHOR_KEY`: 32 random bytes as 64 hexadecimal digits, kept outside the study.
+    The key is `COVMIS_AUTHOR_KEY`: 32 random bytes as 64 hexadecimal digits, stored outside the study.
     """
     name = "COVMIS_AUTHOR_KEY"
     digits = need(name).reveal()

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Code(StrEnum):
-    """What kind of error it is, for programs."""
+    """The kind of an error, for programs."""
 
     CHECK_FAILED = "check_failed"
     BROKEN_SEAL = "broken_seal"
@@ -44,15 +44,13 @@ class Code(StrEnum):
 
 
 class CovmisError(Exception):
-    """Anything that a person can cause or cure. `.code` is for programs, str() for people: where, what, what to do."""
+    """Any error that a user can cause or fix. `.code` is for programs, str() for users: place, problem, remedy."""
 
     exit_code: ClassVar[int] = 1
     code: ClassVar[Code] = Code.CHECK_FAILED
 
     def __init__(self, problem: str, *, file: Path | str = "", row: int | str = "", remedy: str = "") -> None:
-        super().__init__(
-            problem
-        )  # one positional argument in every subclass: so errors travel between processes
+        super().__init__(problem)  # one positional argument in every subclass, so that errors can be pickled
         self.problem, self.file, self.row, self.remedy = problem, file, row, remedy
 
     def __str__(self) -> str:
@@ -65,17 +63,17 @@ class CovmisError(Exception):
         return " ".join(text.split())
 
     def at(self, file: Path | str) -> Self:
-        """This error, with the file that it is about, if it did not name one."""
+        """Return this error with the file that it concerns, if it does not name one."""
         self.file = self.file or file
         return self
 
 
 class CheckFailed(CovmisError):
-    """A check ran and its answer is no."""
+    """A check ran and failed."""
 
 
 class BrokenSeal(CheckFailed):
-    """A sealed round is not what it was when it was sealed."""
+    """A sealed round was changed after sealing."""
 
     code = Code.BROKEN_SEAL
 
@@ -88,51 +86,51 @@ class InputError(CovmisError):
 
 
 class BrokenIds(InputError):
-    """Platform ids that a spreadsheet has rewritten."""
+    """Platform ids rewritten by a spreadsheet."""
 
     code = Code.BROKEN_IDS
 
 
 class StaleTables(InputError):
-    """Tables of data/build that were made of other settings or files than today's."""
+    """Tables of data/build that do not match the current settings or files."""
 
     code = Code.STALE_TABLES
 
 
 class UnfinishedPurge(InputError):
-    """A part of the study has forgotten what another part still holds."""
+    """A purge is unfinished: a part of the study still contains purged data."""
 
     code = Code.UNFINISHED_PURGE
 
 
 class UnknownName(InputError):
-    """A name that no measure, scheme, dataset or stage has."""
+    """An unknown name of a measure, scheme, dataset or stage."""
 
     code = Code.UNKNOWN_NAME
 
 
 def pip_install(extra: str) -> str:
-    """How an extra is installed: from the checkout, since covmis is not on PyPI yet, where others may take the name."""
+    """Return how to install an extra: from the checkout, because others could take covmis's name on PyPI."""
     return f'pip install ".[{extra}]" in the folder of covmis'
 
 
 class NoClaim(UnknownName):
-    """An id that no claim of the list has."""
+    """The list has no claim with this id."""
 
     @classmethod
     def of(cls, claim_id: str, known: Iterable[str]) -> Self:
-        """The error that names it, and the ids that there are."""
+        """Return the error for this id, with the existing ids."""
         return cls(f"no claim has the id {claim_id}", remedy=nearest(claim_id, known)[:200])
 
 
 class MissingExtra(InputError):
-    """An optional part of covmis is needed and not installed."""
+    """An optional part of covmis is required and not installed."""
 
     code = Code.MISSING_EXTRA
 
     @classmethod
     def of(cls, extra: str, what: str) -> Self:
-        """The error that names what needs the extra, and how to install it."""
+        """Return the error for a missing extra, with its purpose and how to install it."""
         return cls(f"{what} needs the extra '{extra}'", remedy=f"Install it: {pip_install(extra)}")
 
 
@@ -144,7 +142,7 @@ class ServiceError(CovmisError):
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """A remedy that names the nearest known word, or all of them if none is near.
+    """Suggest the most similar known word, or list all if none is similar.
 
     >>> nearest("minimum_word", ["minimum_words", "languages"])
     "Did you mean 'minimum_words'?"
@@ -156,7 +154,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def counted(number: int, nouns: str) -> str:
-    """So many of these, as every message counts; `nouns` as one says it of many.
+    """Format a number with its noun, given in plural.
 
     >>> counted(1, "queries"), counted(1200, "posts"), counted(1, "new answers")
     ('1 query', '1,200 posts', '1 new answer')
@@ -170,13 +168,14 @@ ODD = (
     ArithmeticError, AttributeError, csv.Error, EOFError, LookupError, MemoryError, NotImplementedError, OSError, RuntimeError,
     SyntaxError, TypeError, ValueError, lzma.LZMAError, struct.error, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
-"""What readers of other people's making raise when a file is not what it seems (broken XML is a SyntaxError); bugs of
-ours raise the same, and tests with whole files find them."""
+"""Errors of third-party readers for invalid files (broken XML is a SyntaxError). Our own bugs raise the same errors, and
+tests with valid files find them.
+"""
 
 
 @contextmanager
 def doubted(path: Path | str, what: str = "cannot be read", remedy: str = "") -> Iterator[None]:
-    """Whatever goes wrong in this block is the fault of a file that another person has made, and said in one line."""
+    """Report any error in this block as a problem of someone else's file, in one line."""
     import pyarrow as pa
 
     try:

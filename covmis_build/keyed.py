@@ -1,11 +1,11 @@
-"""The only source of chance: numbers that belong to their key, not to the moment they are drawn.
+"""The only source of random numbers: each number depends on its key, not on when it is drawn.
 
-`uniform(seed, "sampling", item_id)` is the same number on every machine, in every order, in every thread.
-So more posts change a sample only as far as their probabilities do.
+`uniform(seed, "sampling", item_id)` is the same number on every machine, in every order, in every thread. New posts
+therefore change a sample only as far as they change its probabilities.
 
-To the bit, so that other languages can repeat it: feed SHA-256 with the seed in decimal and then every part of
-the key, each as UTF-8 (lone surrogates passed through) preceded by its length in bytes as 8 bytes, little-endian.
-The number is the digest's first 8 bytes, read big-endian, shifted right by 11, times 2**-53.
+The exact definition, for other languages: feed SHA-256 with the seed in decimal and then every part of the key, each as
+UTF-8 (lone surrogates passed through), preceded by its length in bytes as 8 bytes, little-endian. The number is the
+digest's first 8 bytes, read big-endian, shifted right by 11, times 2**-53.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def digest(seed: int, *key: str) -> bytes:
-    """The 32 bytes behind `uniform`, for callers that need more than one number."""
+    """Return the 32 bytes behind `uniform`, for callers that need more than one number."""
     return hashlib.sha256(b"".join(map(_framed, (str(seed), *key)))).digest()
 
 
 def uniform(seed: int, *key: str) -> float:
-    """A permanent number in [0, 1) for this key.
+    """Return a permanent random number in [0, 1) for this key.
 
     >>> uniform(20220405, "sampling", "12|x:1255")
     0.3030431517356543
@@ -34,7 +34,7 @@ def uniform(seed: int, *key: str) -> float:
 
 
 def uniforms(seed: int, stage: str, ids: Iterable[str]) -> list[float]:
-    """`uniform(seed, stage, id)` of each of many ids, in a third of the time.
+    """Return `uniform(seed, stage, id)` for many ids, in a third of the time.
 
     >>> uniforms(20220405, "sampling", ["12|x:1255"])
     [0.3030431517356543]
@@ -49,7 +49,7 @@ def uniforms(seed: int, stage: str, ids: Iterable[str]) -> list[float]:
 
 
 def order(seed: int, stage: str, ids: Iterable[str]) -> list[str]:
-    """The ids in a permanent random order; it does not depend on the order they came in.
+    """Return the ids in a permanent random order, independent of their given order.
 
     >>> order(1, "demo", ["a", "b", "c"]) == order(1, "demo", ["c", "a", "b"])
     True

@@ -1,7 +1,7 @@
-"""The settings of a study, table by table: names, types, limits, defaults and one sentence for each, and nowhere else.
+"""The settings of a study by table: names, types, limits, defaults and a description of each, only here.
 
-Stages take one of these records each. `settings.py` reads and checks study.toml by them; the file that `covmis new`
-writes, study.schema.json and docs/reference/settings.md follow from them.
+Each stage gets one of these records. `settings.py` reads and checks study.toml with them; `covmis new`'s file,
+study.schema.json and docs/reference/settings.md are generated from them.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 Kind = Literal["title", "news_url", "fact_check_url", "keywords"]
 KINDS: tuple[str, ...] = get_args(Kind)
-"""The four query types, in the order in which they are printed everywhere."""
+"""The four query types, in the order of all output."""
 
 RANKED = "ranked"
-"""A fifth kind of hit: no query finds the post, but it is among the nearest of its claim."""
+"""A fifth type of hit: a post that no query matches, but that is among its claim's most similar posts."""
 
 ADJUDICATOR = "adjudicator"
-"""The code of the person who decides what a discussion leaves open, unless another one is given."""
+"""Default code of the person who decides disagreements that a discussion leaves open."""
 
 Part = Literal["urls", "mentions", "hashtags", "rt", "symbols"]
-"""What `[cleaning] words` may leave out before it counts; `text/words.py` says what each is."""
+"""What `[cleaning] words` may leave out before counting; see `text/words.py`."""
 
 Unit = Literal["platform", "year", "month", "day"]
 STRATA: tuple[str, ...] = get_args(Unit)
@@ -37,7 +37,7 @@ STRATA: tuple[str, ...] = get_args(Unit)
 
 DesignName = Literal["poisson", "two_phase"]
 DESIGN_NAMES: tuple[str, ...] = get_args(DesignName)
-"""How posts are drawn: each with its own probability, or a fixed number for each claim."""
+"""Sampling designs: each post with its own probability, or a fixed number per claim."""
 
 SimilarWithout = Literal["urls", "mentions", "retweet_mark", "entities"]
 Language = Annotated[
@@ -53,17 +53,17 @@ Url = Annotated[
 
 
 def says(text: str, **limits: float) -> Any:
-    """What a setting means, and its limits: ge, gt, le, lt."""
+    """Declare a setting's description and its limits: ge, gt, le, lt."""
     return Meta(description=text, **limits)  # type: ignore[call-overload]
 
 
 def kept(values: dict[str, Any]) -> dict[str, Any]:
-    """Settings as files of covmis have kept them: until 0.1 an empty table stood for none of these."""
+    """Convert settings stored in covmis's files: until 0.1 an empty table meant none of these."""
     return {name: None if name in {"ranked", "target", "splits"} and value == {} else value for name, value in values.items()}  # fmt: skip
 
 
 def size_of(text: str) -> int:
-    """Bytes, as settings write them.
+    """Parse a size in bytes.
 
     >>> size_of("64 MB"), size_of("1.5 kB")
     (67108864, 1536)
@@ -117,9 +117,9 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class Nearest:
-    """`[retrieval] ranked`: of each claim's `depth` nearest posts that no query finds, `expected` are drawn.
+    """`[retrieval] ranked`: sample `expected` of each claim's `depth` most similar posts that no query matches.
 
-    Chances fall with the rank, as steeply as no weight gets above `weights_up_to`.
+    Probabilities decrease with the rank, as steeply as possible with weights up to `weights_up_to`.
     """
 
     by: Literal["bm25", "bm25+model"] = "bm25"
@@ -130,13 +130,13 @@ class Nearest:
 
     @property
     def ranked_by(self) -> str:
-        """What ranks, in words."""
+        """The basis of the ranking, as text."""
         return f"BM25 and the sentence model {self.model}" if self.model else "BM25"
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """[retrieval]: which posts are looked at, and which hits must match locally."""
+    """[retrieval]: which posts are searched, and which hits must match locally."""
 
     archive: Annotated[tuple[str, ...], says("folders and files with posts, from the study's folder, or in a store: s3://bucket/posts")] = ("data/archive",)  # fmt: skip
     since: Annotated[str, says('first day, e.g. "2020-01-31"; empty: no limit')] = ""
@@ -153,12 +153,12 @@ class Retrieval:
 
     @property
     def span(self) -> tuple[str, str]:
-        """The first moment of `since` and the first after `until`, as tables write times; empty where there is no limit."""
+        """The first moment of `since` and the first after `until`, in the tables' time format; empty without a limit."""
         return _moment(self.since, "since"), _moment(self.until, "until")
 
 
 def _moment(text: str, name: str) -> str:
-    """A day or time of the settings as tables write times; a day is meant whole: the last one is inside."""
+    """Convert a day or time in the settings to the tables' format; a day includes its end."""
     if not text:
         return ""
     try:
@@ -175,7 +175,7 @@ def _moment(text: str, name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """`[cleaning] words`: how long a text in one language must be."""
+    """`[cleaning] words`: the minimum length of a text in one language."""
 
     minimum: Annotated[int, Meta(ge=0)] | None = None
     unit: Literal["words", "characters"] | None = None
@@ -215,26 +215,26 @@ class Sampling:
 
     @property
     def quotas(self) -> int:
-        """The posts of a claim that the quotas of all query types ask for: `per_claim` is at least as large."""
+        """The posts of a claim that the quotas of all query types require: `per_claim` is at least as large."""
         return self.per_kind * len(KINDS)
 
 
 MACHINE = "model:"
-"""How the code of an annotator begins that is a machine: `model:NAME`, admitted by `covmis model admit`."""
+"""Prefix of a model's annotator code: `model:NAME`, admitted by `covmis model admit`."""
 
 
 def is_machine(code: str) -> bool:
-    """Whether this annotator is no person."""
+    """True if this annotator is a model."""
     return code.startswith(MACHINE)
 
 
 def by_people(labels: pd.DataFrame, annotator: str = "annotator") -> pd.DataFrame:
-    """The labels that no machine gave."""
+    """Return the labels given by people."""
     return labels[~labels[annotator].astype(str).str.startswith(MACHINE).astype(bool)]
 
 
 def file_stem(code: str) -> str:
-    """How the files of an annotator are called.
+    """Return the name of an annotator's files, without extension.
 
     >>> file_stem("a1"), file_stem("model:qwen")
     ('a1', 'model-qwen')
@@ -244,7 +244,7 @@ def file_stem(code: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """`[annotation] target`: the agreement that is wanted."""
+    """`[annotation] target`: the agreement to reach."""
 
     at_least: Annotated[float, Meta(gt=0, lt=1)]
     coefficient: Literal["kappa", "alpha", "ac1", "raw"] = "kappa"
@@ -275,7 +275,7 @@ class Annotation:
 
     @property
     def machines(self) -> tuple[str, ...]:
-        """The annotators that are machines."""
+        """The annotators that are models."""
         return tuple(code for code in self.annotators if is_machine(code))
 
 
@@ -289,13 +289,13 @@ class Author:
 
     @property
     def family(self) -> str:
-        """The family name: what stands before a comma, else the last word, as BibTeX has it."""
+        """The family name: before a comma, otherwise the last word, as in BibTeX."""
         before, comma, _ = self.name.partition(",")
         return before.strip() if comma else self.name.split()[-1]
 
     @property
     def given(self) -> str:
-        """The other names; empty where there are none."""
+        """The other names; empty if there are none."""
         _, comma, after = self.name.partition(",")
         return after.strip() if comma else " ".join(self.name.split()[:-1])
 
@@ -312,7 +312,7 @@ class Author:
 
 @dataclass(frozen=True, slots=True)
 class Splits:
-    """`[release] splits`: how the corpus is divided into train, dev and test."""
+    """`[release] splits`: how to split the corpus into train, dev and test."""
 
     scheme: Literal["grouped", "chronological", "stratified"]
     fractions: tuple[float, float, float] = (0.7, 0.1, 0.2)

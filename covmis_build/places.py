@@ -1,4 +1,4 @@
-"""The folder of a study: which file stands where."""
+"""The paths of a study's files."""
 
 from __future__ import annotations
 
@@ -32,51 +32,51 @@ class Places:
 
     folder: Path
     archive: tuple[str, ...] = ("data/archive",)
-    """`[retrieval] archive`: the archives are wherever study.toml says."""
+    """`[retrieval] archive`: the archives."""
     against: tuple[str, ...] = ()
     """`[cleaning] against`: other corpora."""
     build_at: str = ""
-    """`build`: the address where tables lie, if that is not data/build."""
+    """`build`: the URL of the tables, if they are not in data/build."""
 
     study_toml = _Below(STUDY_TOML)
     claims_csv = _Below("queries/claims.csv")
     """The claim list."""
     selection_csv = _Below("queries/selection.csv")
-    """Why these claims are selected."""
+    """The ranking that led to the selection."""
     purge_csv = _Below("queries/purge.csv")
-    """What is to be forgotten."""
+    """The purge list."""
     purge_journal = _Below("queries/purge-journal.jsonl")
-    """A purge that has begun and not ended."""
+    """The journal of an unfinished purge."""
     guideline = _Below("annotation/guideline.md")
     label_config = _Below("annotation/label_config.xml")
     """Label Studio's form."""
     rounds = _Below("annotation/rounds")
-    """One folder a round."""
+    """One folder per round."""
     notes = _Below("data/collect")
-    """The notes of collecting, one folder a platform."""
+    """The records of collecting, one folder per platform."""
     build = _Below("data/build")
-    """What `covmis run` makes."""
+    """The tables of `covmis run`."""
     store = _Below("data/build/archive")
-    """Every post of the archive, read once; where `build` is an address, copies of what is needed here."""
+    """Every post of the archive, read once; if `build` is a URL, local copies of the needed parts."""
     scratch = _Below("data/build/.scratch")
-    """Tables of a command that is at work; the holder of the lock of data/build may remove it."""
+    """Temporary tables of a running command; only the holder of data/build's lock may delete it."""
     release = _Below("data/release")
     deposit = _Below("data/deposit")
-    """The release as a repository takes it."""
+    """The release prepared for a repository."""
 
     @property
     def frozen(self) -> list[Path]:
-        """The frozen items of every round, whatever it is for: they hold texts."""
+        """Frozen items of all rounds of every kind; they contain texts."""
         return sorted(self.rounds.parent.glob("*/*/items.parquet"))
 
     @property
     def archives(self) -> list[Path]:
-        """Where posts are read from."""
+        """The archives with the posts."""
         return [place(named, self.folder) for named in self.archive]
 
     @property
     def has_files(self) -> bool:
-        """Whether there is a file in an archive, or one is a file."""
+        """True if an archive is a file or contains one."""
         return any(
             path.is_file() and not path.name.startswith(".")
             for archive in self.archives
@@ -85,30 +85,30 @@ class Places:
 
     @property
     def other_corpora(self) -> list[Path]:
-        """Files of posts of which nothing may be found again."""
+        """Files of posts in other corpora, whose near-duplicates are dropped."""
         return [place(named, self.folder) for named in self.against]
 
     @property
     def collected(self) -> Path:
-        """Where collected posts go: the first archive that is a folder on this machine, or else the first in a store."""
+        """Destination of collected posts: the first archive that is a local folder, otherwise the first in a store."""
         nearest_first = sorted(self.archives, key=lambda path: isinstance(path, Address))
         return next((path for path in nearest_first if not path.is_file()), self.folder / "data" / "archive")
 
     @property
     def far_store(self) -> Path:
-        """Where the parts of the store are made: at the address of `build`, or in data/build/archive."""
+        """Location of the store's parts: at the URL of `build`, or in data/build/archive."""
         return self.far.address / "archive" if self.far else self.store
 
     @property
     def far(self) -> FarTables | None:
-        """The tables in a store, where `build` names one."""
+        """The tables in an object store, if `build` names one."""
         address = place(self.build_at) if self.build_at else None
         return FarTables(address, self.build) if isinstance(address, Address) else None
 
     def table(self, name: str) -> Path:
-        """The Parquet file of a stage's table on this machine; fetched from the store, if it lies there alone."""
+        """Return a table's local Parquet file, downloaded from the store if necessary."""
         return self.far.here(name) if self.far else self.build / f"{name}.parquet"
 
     def relative(self, path: Path) -> str:
-        """A path as messages show it: from the study's folder, if it lies inside."""
+        """Return a path for messages: relative to the study's folder if inside."""
         return str(path.relative_to(self.folder)) if path.is_relative_to(self.folder) else str(path)

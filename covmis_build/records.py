@@ -1,8 +1,8 @@
-"""What a row of each table is: its columns, their types and one sentence for each, and nowhere else.
+"""The rows of each table: columns, types and a description of each, only here.
 
-Schemas (`tables.SCHEMAS`), frozen items, recall frames, the corpus, what a seal covers, the columns on a dataset card and
-docs/reference/tables.md all follow from here. The tables that hold items are parts of one record, `Item`; `In` says
-which of them have a column.
+Schemas (`tables.SCHEMAS`), frozen items, recall frames, the corpus, the content of seals, the columns on a dataset card
+and docs/reference/tables.md are generated from these records. The tables of items are parts of one record, `Item`; `In`
+names the tables that have a column.
 """
 
 from dataclasses import dataclass
@@ -43,20 +43,20 @@ class Estimand(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class In:
-    """The tables of items that have a column, besides those that follow (see `Table.columns`)."""
+    """The tables of items that have a column, apart from those that inherit it (see `Table.columns`)."""
 
     tables: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Since:
-    """The version that added a column: files of earlier versions lack it, and it is null there."""
+    """The version that added a column, which is missing in older files and null there."""
 
     version: str
 
 
 class Unsealed:
-    """A column that a seal does not cover: a purge may empty it, or it follows from what is covered."""
+    """A column that a seal does not cover: a purge may empty it, or covered columns determine it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Column:
 
     @classmethod
     def of(cls, name: str, annotation: Any) -> "Column":
-        """The column that an annotated field of a record declares."""
+        """Return the column declared by an annotated field of a record."""
         plain, *marks = get_args(annotation)
         return cls(
             name,
@@ -346,7 +346,7 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table: its rows' record, its key, what makes it, and what a row is."""
+    """A table: its rows' record, its key, its source, and the meaning of a row."""
 
     name: str
     record: type
@@ -354,11 +354,11 @@ class Table:
     made_by: str
     row: str
     last: tuple[str, ...] = ()
-    """Columns that come after the others."""
+    """Columns that follow the others."""
 
     @property
     def columns(self) -> list[Column]:
-        """Its columns, in order; what a table of items has is also frozen."""
+        """Its columns, in order; those of tables of items are also frozen."""
         declared = [Column.of(name, kind) for name, kind in self.record.__annotations__.items()]
         if self.record is Item:
             holders = {self.name, "items", "sample"} if self.name == "frozen" else {self.name}
@@ -367,7 +367,7 @@ class Table:
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns' names and types; keys are never null."""
+        """Names and types of the columns; keys are never null."""
         return pa.schema([pa.field(column.name, column.type, column.name not in self.key) for column in self.columns])  # fmt: skip
 
 
@@ -400,20 +400,20 @@ TABLES = {
 
 
 def meanings(table: str) -> dict[str, str]:
-    """What each column of a table holds, in words."""
+    """Return the meaning of each column of a table."""
     return {column.name: column.about for column in TABLES[table].columns}
 
 
 def needed(table: str) -> list[str]:
-    """The columns that a file of any version has."""
+    """Return the columns that files of every version have."""
     return [column.name for column in TABLES[table].columns if not column.since]
 
 
 def sealed(table: str) -> list[Column]:
-    """The columns that a seal covers."""
+    """Return the columns that a seal covers."""
     return [column for column in TABLES[table].columns if column.sealed]
 
 
 def independent(labels: "pd.DataFrame") -> "pd.DataFrame":
-    """The labels that annotators gave before any discussion, without skips and unusable answers."""
+    """Return labels given before any discussion, without skips and unusable answers."""
     return labels[(labels["phase"] == "independent") & (labels["status"] == "given")]

@@ -1,11 +1,11 @@
-"""What is used by its name: ours, by a table in its room, and what other packages add.
+"""Registries of named values: built-in ones, and additions by other packages.
 
-A package adds something with an entry point, as in its pyproject.toml:
+A package adds a value with an entry point, in its pyproject.toml:
 
     [project.entry-points."covmis.measures"]
     hits = "their_package.measures:HITS"
 
-It is imported when it is requested by its name. One that is faulty is an error then, and no sooner.
+It is imported when its name is requested. A faulty one is an error only then.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ Value = TypeVar("Value")
 
 
 class Registry(Mapping[str, Value]):
-    """Values by name. To iterate gives ours; those of other packages are there for who names them."""
+    """Values by name. Iteration gives the built-in ones; others are available by name."""
 
     def __init__(
         self, own: Mapping[str, Value], group: str, what: str, take: Callable[[str, Any], Value]
     ) -> None:
-        """`group` is the entry points' group, `what` a word for messages, `take` what is used of a value under this name."""
+        """`group` is the entry points' group, `what` a noun for messages, `take` checks and converts an added value."""
         self._own, self._group, self._what, self._take = own, group, what, take
         self._loaded: dict[str, Value] = {}
 
@@ -52,7 +52,7 @@ class Registry(Mapping[str, Value]):
 
     @property
     def added(self) -> list[str]:
-        """The names that other packages add; a name of ours stays ours."""
+        """The names added by other packages; built-in names take precedence."""
         return sorted(points(self._group).keys() - self._own.keys())
 
     @property
@@ -63,7 +63,7 @@ class Registry(Mapping[str, Value]):
     def _load(self, name: str, point: EntryPoint) -> Value:
         try:
             return self._take(name, point.load())
-        except Exception as error:  # noqa: BLE001 - whatever a package of others raises
+        except Exception as error:  # noqa: BLE001 - packages may raise anything
             package = point.dist.name if point.dist else point.value
             reason = " ".join(f"{type(error).__name__}: {error}".split())
             raise InputError(
@@ -74,7 +74,7 @@ class Registry(Mapping[str, Value]):
 
 @cache
 def points(group: str) -> Mapping[str, EntryPoint]:
-    """What the installed packages add, by name; of two of one name that of the package that comes first by its name."""
+    """Return the installed additions by name; of equal names, the one of the alphabetically first package."""
     listed = sorted(
         entry_points(group=group), key=lambda point: point.dist.name if point.dist else "", reverse=True
     )
@@ -82,7 +82,7 @@ def points(group: str) -> Mapping[str, EntryPoint]:
 
 
 def versions(group: str) -> list[str]:
-    """The added names with their packages' versions: what is made with them depends on these."""
+    """Return the added names with their packages' versions, on which results depend."""
     return [
         f"{name} {point.dist.name} {point.dist.version}" if point.dist else f"{name} {point.value}"
         for name, point in sorted(points(group).items())

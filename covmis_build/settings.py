@@ -1,4 +1,4 @@
-"""The settings of a study: study.toml, checked to the last key by what options.py declares."""
+"""Read and check a study's settings (study.toml) with the declarations in options.py."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
-"""What an annotator's code may look like: it becomes part of file names."""
+"""Allowed annotator codes, because they become part of file names."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a study.toml says, table by table; whatever it leaves out has its default."""
+    """The content of study.toml by table, with defaults for missing settings."""
 
     title: Annotated[str, says("the title of every page, card and table")]
     seed: Annotated[int, says("the same seed draws the same posts", ge=0, le=2**63 - 1)] = 20220405
@@ -66,11 +66,11 @@ def read_settings(path: Path) -> Settings:
 
 
 def parse(data: dict[str, Any], *, file: Path | str = "study.toml") -> Settings:
-    """Settings as read from TOML, checked key by key and then against one another."""
+    """Check settings read from TOML, key by key and then in combination."""
     data = _without_retired(data, file)
     try:
         settings: Settings = _record(data, Settings, "")
-        for rule in _together(settings):
+        for rule in _conflicts(settings):
             raise rule
     except InputError as error:
         raise error.at(file) from None
@@ -78,7 +78,7 @@ def parse(data: dict[str, Any], *, file: Path | str = "study.toml") -> Settings:
 
 
 def _without_retired(data: dict[str, Any], file: Path | str) -> dict[str, Any]:
-    """Settings without the table [queries], whose only key was the share of the posts on which queries are tried."""
+    """Remove the retired table [queries], whose only key was the share of posts for testing queries."""
     if data.get("queries", {}) not in ({}, {"share": 1}):
         raise InputError(
             "[queries] is no longer a table of settings: queries are tried on all posts",
@@ -89,7 +89,7 @@ def _without_retired(data: dict[str, Any], file: Path | str) -> dict[str, Any]:
 
 
 def _record(value: Any, kind: type, where: str) -> Any:
-    """A table as its record; `where` is the table's name."""
+    """Convert a table to its record; `where` is the table's name."""
     if not isinstance(value, dict):
         raise InputError(f"{where} must be a table", remedy=f"Write [{where}] on a line of its own")
     known, types_of = (
@@ -110,10 +110,10 @@ def _record(value: Any, kind: type, where: str) -> Any:
 
 
 def _value(value: Any, kind: Any, where: str) -> Any:
-    """A value of the declared type, lists as tuples; anything else says what is allowed."""
+    """Check a value of the declared type, with lists as tuples. The error names what is allowed."""
     plain, optional = _plain(kind)
     if optional and value == {}:
-        return None  # as `covmis new` writes it
+        return None  # as written by `covmis new`
     if dataclasses.is_dataclass(plain):
         if not isinstance(value, dict):
             raise InputError(f"{where} must be a table like {{ name = … }}")
@@ -135,12 +135,12 @@ def _value(value: Any, kind: Any, where: str) -> Any:
 
 
 def _dotted(where: str) -> str:
-    """A place in a table, as the name of a table of its own."""
+    """Format a place in a table as the name of a TOML table."""
     return where.removeprefix("[").replace("] ", ".")
 
 
 def _plain(kind: Any) -> tuple[Any, bool]:
-    """A type without its limits, and whether it may be left out."""
+    """Return a type without its limits, and whether it is optional."""
     if get_origin(kind) is Annotated:
         return _plain(get_args(kind)[0])
     if (
@@ -157,7 +157,7 @@ LIMITS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
 
 
 def _allowed(kind: Any, value: Any) -> str:
-    """What a value may be, in words; of a number that is out of range, the range."""
+    """Describe the allowed values; for a number out of range, the range."""
     origin, inside = get_origin(kind), get_args(kind)
     if origin is Annotated:
         metas = [mark for mark in inside[1:] if isinstance(mark, msgspec.Meta)]
@@ -189,7 +189,7 @@ def _converts(value: Any, kind: Any) -> bool:
 
 
 def _scheme_defaults(values: dict[str, Any]) -> dict[str, Any]:
-    """For labels of the user's own, what the paper's labels would have had by default and these cannot have."""
+    """Replace defaults that only fit the paper's labels if the user defines other labels."""
     if "values" not in values:
         return values
     labels, usual = values["values"], Labels()
@@ -201,8 +201,8 @@ def _scheme_defaults(values: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _together(settings: Settings) -> Iterator[InputError]:
-    """What the settings' types cannot say: rules between settings, and names that other settings declare."""
+def _conflicts(settings: Settings) -> Iterator[InputError]:
+    """Check rules between settings, and names that other settings declare."""
     if not settings.title.strip() or "\n" in settings.title.strip():
         yield InputError("title must be one line of text", remedy='Like title = "Vaccine rumours, 2026"')
     if settings.build and not isinstance(place(settings.build), Address):
@@ -232,7 +232,7 @@ def _together(settings: Settings) -> Iterator[InputError]:
 
 
 def _labels(labels: Labels) -> Iterator[InputError]:
-    """The label scheme: every other setting of the table speaks of its values."""
+    """Check the label scheme: all other settings of the table refer to its values."""
     for label in labels.values:
         if not label.strip() or label != label.strip() or any(sign in label for sign in '\n\t|"'):
             yield InputError(
@@ -295,7 +295,7 @@ def _retrieval(retrieval: Retrieval) -> Iterator[InputError]:
 
 
 def _people(annotation: Annotation) -> Iterator[InputError]:
-    """Codes of annotators, enough of them, and shares of the work for those that there are."""
+    """Check annotator codes, their number, and shares of the workload."""
     people = annotation.annotators
     for person in people:
         if not CODE.fullmatch(person.removeprefix(MACHINE)):
@@ -330,12 +330,12 @@ HEAD = """\
 
 
 def settings_toml(settings: Settings, *, explained: bool = False) -> str:
-    """Settings as the text of a study.toml, every key written out; `explained` as `covmis new` writes it."""
+    """Format settings as a study.toml with every key; `explained` adds comments as in `covmis new`."""
     return (f"{HEAD}\n" if explained else "") + "\n".join(_lines(settings, explained=explained)) + "\n"
 
 
 def _lines(options: Any, *, explained: bool) -> Iterator[str]:
-    """A table's keys, then the tables in it."""
+    """Return a table's keys, then its subtables."""
     hints = get_type_hints(type(options), include_extras=True)
     for option in sorted(fields(options), key=lambda option: option.name in TABLES):
         value, about = getattr(options, option.name), meaning(hints[option.name])
@@ -349,7 +349,7 @@ def _lines(options: Any, *, explained: bool) -> Iterator[str]:
 
 
 def changed(text: str, changes: Mapping[str, Any]) -> str:
-    """A study.toml with other values for these keys, a dict for each table; comments and everything else stay."""
+    """Change these keys of a study.toml, a dict per table; comments and all else are kept."""
     import tomlkit
 
     document = tomlkit.parse(text)
@@ -364,13 +364,13 @@ def changed(text: str, changes: Mapping[str, Any]) -> str:
 
 
 def meaning(kind: Any) -> str:
-    """What a setting means, as its declaration says."""
+    """Return the declared description of a setting."""
     marks = get_args(kind)[1:] if get_origin(kind) is Annotated else ()
     return next((mark.description for mark in marks if mark.description), "")
 
 
 def _is_orcid(text: str) -> bool:
-    """Four groups of four; the last character checks the others (ISO 7064, mod 11-2).
+    """Check an ORCID: four groups of four, where the last character is a checksum (ISO 7064, mod 11-2).
 
     >>> _is_orcid("0000-0002-1825-0097"), _is_orcid("0000-0002-1825-0098")
     (True, False)
@@ -384,9 +384,9 @@ def _is_orcid(text: str) -> bool:
 
 
 def shareable(settings: Settings) -> tuple[Settings, list[str]]:
-    """The settings without those that name places, addresses or limits of one machine, and the names of the latter.
+    """Remove settings that name paths, URLs or limits of one machine. Also returns their names.
 
-    These are no part of how a corpus was made. A bundle leaves them out, and a bundle's are not taken over.
+    They are not part of how a corpus was built: packages leave them out, and those in a package are not used.
     """
     own = {
         "retrieval": ["archive", "unreadable", "longest_line", "unpacked_ratio"],
@@ -406,7 +406,7 @@ def shareable(settings: Settings) -> tuple[Settings, list[str]]:
 
 
 def toml(value: Any) -> str:
-    """A plain value as TOML writes it."""
+    """Format a plain value as TOML."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):

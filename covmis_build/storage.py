@@ -1,6 +1,6 @@
-"""Every write of covmis goes through here: next to the target first, then renamed; killed anywhere, nothing is torn.
+"""All writes of covmis: next to the target first, then renamed, so that an interruption never leaves a partial file.
 
-What a function here has promised is on disk when it returns: the file, its name, and the folders that were made for it.
+When a function returns, its result is on disk: the file, its name, and the folders created for it.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ if TYPE_CHECKING:
 
 STUDY, REGISTER = "study.toml", "data/outputs.txt"
 COVMIS_PLACES = ("queries/", "annotation/", "data/archive/", "data/build/", "data/collect/", "data/release/")
-"""Where covmis puts its own files in a study, and where a purge looks anyway."""
+"""covmis's own files in a study, which a purge always searches."""
 
 DANGEROUS = ("=", "+", "-", "@", "\t", "\r", "|", "%")
-"""What a spreadsheet may take for the start of a formula."""
+"""Characters that spreadsheets may interpret as the start of a formula."""
 
 
 @contextmanager
 def replacing(path: Path, *, private: bool = False) -> Iterator[Path]:
-    """A path to write to; it takes the target's place only if the block ends without an error.
+    """Yield a path to write to; it replaces the target only if the block ends without an error.
 
-    A private file is its owner's alone from its first byte, whoever could read the one that it replaces. A link stays
-    one: what it leads to is replaced. What stands elsewhere is made here first, and set in its place at once.
+    A private file is readable only by its owner from its first byte. A link stays a link: its target is replaced. Remote files are
+    written locally first, and then uploaded at once.
 
     >>> target = Path(tempfile.mkdtemp()) / "corpus.csv"
     >>> with replacing(target) as beside:
@@ -58,7 +58,7 @@ def replacing(path: Path, *, private: bool = False) -> Iterator[Path]:
             path.put(whole)
         return
     target = _target(path)
-    with _whole(path), _beside(target, _new_file) as beside:
+    with _reporting_failed_write(path), _temporary(target, _new_file) as beside:
         _register(path)
         yield beside
         _flush(beside)
@@ -69,7 +69,7 @@ def replacing(path: Path, *, private: bool = False) -> Iterator[Path]:
 
 
 def _target(path: Path) -> Path:
-    """The file itself, or the one that it is a link to; in a study, none outside: its files may come from another person."""
+    """Return the file, or the target of a link; in a study never one outside, because its files may come from someone else."""
     if not path.is_symlink():
         return path
     study = _study_of(path)
@@ -77,8 +77,8 @@ def _target(path: Path) -> Path:
 
 
 @contextmanager
-def _whole(path: Path) -> Iterator[None]:
-    """Say in one line what hindered a write that leaves what was there."""
+def _reporting_failed_write(path: Path) -> Iterator[None]:
+    """Report a failed write in one line (the old file is unchanged)."""
     try:
         yield
     except OSError as error:
@@ -86,11 +86,11 @@ def _whole(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _beside(target: Path, create: Callable[[Path], Path]) -> Iterator[Path]:
-    """A new file or folder next to the target, locked as long as its maker lives, and removed at the end if it is left."""
+def _temporary(target: Path, create: Callable[[Path], Path]) -> Iterator[Path]:
+    """Create a file or folder next to the target, locked during its process's life, and deleted at the end if still there."""
     make_folder(target.parent)
     _sweep(target.parent)
-    for last in (False, False, True):  # another command's sweep may take it before it is locked
+    for last in (False, False, True):  # another command's cleanup may delete it before it is locked
         beside = create(target)
         try:
             handle = os.open(beside, os.O_RDONLY)
@@ -130,9 +130,9 @@ _swept: set[Path] = set()
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what killed commands have left half-written in this folder; others may be at work on what is locked.
+    """Delete leftovers of interrupted commands in this folder; locked ones are in use.
 
-    Once a process and folder: what a process leaves itself it removes.
+    Once per process and folder: processes delete their own leftovers.
     """
     if folder in _swept:
         return
@@ -148,7 +148,7 @@ def _sweep(folder: Path) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder and those above it; each is on disk under its name when this returns."""
+    """Create a folder and its parents; each is on disk when this returns."""
     if folder.is_dir():
         return
     make_folder(folder.parent)
@@ -157,14 +157,14 @@ def make_folder(folder: Path) -> None:
 
 
 OURS = ".covmis-"
-"""In the name of everything that a write makes next to its target: other programs write hidden `.part` files, too."""
+"""Part of the names of all temporary files: other programs write hidden `.part` files, too."""
 
 _UNSIGNED = re.compile(r"\.(?P<target>.+)\.[a-z0-9_]{8}\.part")
-"""How covmis 0.1.0 named them."""
+"""Names of temporary files in covmis 0.1.0."""
 
 
 def is_unfinished(path: Path) -> bool:
-    """Whether a killed write of covmis has left this file next to the one that it was to replace."""
+    """True if an interrupted write of covmis left this file next to its target."""
     if not (path.name.startswith(".") and path.suffix == ".part"):
         return False
     unsigned = _UNSIGNED.fullmatch(path.name)
@@ -172,7 +172,7 @@ def is_unfinished(path: Path) -> bool:
 
 
 def inside(folder: Path, path: Path) -> Path:
-    """This path, if what it leads to lies in the folder; what is elsewhere is not the folder's to give away or change."""
+    """Return this path if its resolved target is in the folder; other files must not be published or changed."""
     if not path.resolve().is_relative_to(folder.resolve()):
         raise InputError(
             "leads out of the study's folder", file=path, remedy="Put the file itself into the study"
@@ -181,13 +181,13 @@ def inside(folder: Path, path: Path) -> Path:
 
 
 def moment(at: float | None = None) -> str:
-    """A time in seconds, or now, as tables and records have it: UTC, to the second."""
+    """Format a time in seconds (default: now) as in tables and records: UTC, to the second."""
     when = dt.datetime.now(dt.UTC) if at is None else dt.datetime.fromtimestamp(at, dt.UTC)
     return when.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def outputs_of(study: Path) -> list[Path]:
-    """The files that commands wrote somewhere in this study because somebody named them: a purge looks there, too."""
+    """Return files of this study that commands wrote to places chosen by the user; a purge searches them, too."""
     register = study / REGISTER
     if not register.exists():
         return []
@@ -196,7 +196,7 @@ def outputs_of(study: Path) -> list[Path]:
 
 
 def _register(path: Path) -> None:
-    """Remember a file that is written into a study, outside the places that covmis chooses itself."""
+    """Record a file written into a study outside covmis's own places."""
     if study := _study_of(path):
         below = path.absolute().relative_to(study).as_posix()
         known = below.startswith(COVMIS_PLACES) or below == STUDY
@@ -205,12 +205,12 @@ def _register(path: Path) -> None:
 
 
 def _study_of(path: Path) -> Path | None:
-    """The folder of the study that this file is in, if it is in one."""
+    """Return the folder of the study that contains this file, if any."""
     return next((folder for folder in path.absolute().parents if (folder / STUDY).is_file()), None)
 
 
 def unwritten(error: OSError, path: Path) -> InputError:
-    """What to say when a write failed that leaves what was there."""
+    """Return the error message for a failed write (the old file is unchanged)."""
     return InputError(
         f"cannot write: {error.strerror or error}", file=path, remedy="The previous state is untouched"
     )
@@ -218,9 +218,9 @@ def unwritten(error: OSError, path: Path) -> InputError:
 
 @contextmanager
 def filling(path: Path) -> Iterator[Path]:
-    """A folder to fill, which takes its name only when it is whole; for names that say what is in them.
+    """Yield a folder to fill, which gets its name when it is complete; for names derived from content.
 
-    A folder of this name that is there already has the same content, and stays.
+    An existing folder of this name has the same content and is kept.
 
     >>> target = Path(tempfile.mkdtemp()) / "weights-1f3a"
     >>> with filling(target) as beside:
@@ -228,7 +228,7 @@ def filling(path: Path) -> Iterator[Path]:
     >>> [one.name for one in target.parent.iterdir()]
     ['weights-1f3a']
     """
-    with _whole(path), _beside(path, _new_folder) as beside:
+    with _reporting_failed_write(path), _temporary(path, _new_folder) as beside:
         _register(path)
         yield beside
         for inside_it in [*beside.rglob("*"), beside]:
@@ -240,13 +240,13 @@ def filling(path: Path) -> Iterator[Path]:
 
 
 def put(path: Path, target: Path) -> None:
-    """Let a finished file take another's place."""
+    """Replace a file by a finished one."""
     path.replace(target)
     _flush_folder(target.parent)
 
 
 def fetch(source: Path, target: Path, *, sha256: str = "") -> None:
-    """Copy what lies elsewhere, whole or not at all; another content than the one of this hash (or its beginning) is refused."""
+    """Copy a remote file completely or not at all. Content with another hash (or beginning of it) is refused."""
     with replacing(target) as beside:
         with beside.open("wb") as file, source.open("rb") as far:
             shutil.copyfileobj(far, file, 1 << 22)
@@ -255,18 +255,18 @@ def fetch(source: Path, target: Path, *, sha256: str = "") -> None:
 
 
 def sha256_of(path: Path) -> str:
-    """The hash of a file's content."""
+    """Return the hash of a file's content."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def remove(path: Path) -> None:
-    """Remove a file or folder that covmis made; it does not come back. Missing is no error."""
+    """Delete a file or folder of covmis durably. A missing one is no error."""
     if isinstance(path, Address):
         path.remove()
         return
     if path.is_dir() and not path.is_symlink():
-        with suppress(FileNotFoundError):  # another command removes the same
+        with suppress(FileNotFoundError):  # another command may delete the same
             shutil.rmtree(path)
     elif path.exists() or path.is_symlink():
         path.unlink(missing_ok=True)
@@ -277,10 +277,9 @@ def remove(path: Path) -> None:
 
 @contextmanager
 def locked(path: Path, what: str, of: str = "the study") -> Iterator[None]:
-    """Hold a lock file while the block runs; a second holder is refused with the name of the first.
+    """Hold a lock file during the block. A second holder is refused with the name of the first.
 
-    The operating system releases the lock when its holder ends, however it ends; processes that the holder
-    started do not keep it.
+    The operating system releases the lock when its holder ends for any reason. Child processes do not keep it.
     """
     try:
         make_folder(path.parent)
@@ -308,7 +307,7 @@ _held: list[IO[str]] = []
 
 
 def _let_go() -> None:
-    """In a forked process: close the parent's locks, which would otherwise outlive the parent there."""
+    """In a forked process: close the parent's locks, which would otherwise stay locked."""
     for file in _held:
         file.close()
     _held.clear()
@@ -342,11 +341,11 @@ def _flush(path: Path) -> None:
 
 
 FAILED = {errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
-"""Errors of a disk or of a machine at its limits; others say that a folder cannot be synced there at all."""
+"""Errors of a disk or a machine at its limits; other errors mean that a folder cannot be synced there at all."""
 
 
 def _flush_folder(path: Path) -> None:
-    """A new name is on disk only when its folder is; systems that cannot say so keep their own promise."""
+    """Sync a folder, so that a new name is on disk; systems without this have their own guarantees."""
     try:
         _flush(path)
     except OSError as error:
@@ -376,19 +375,19 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 def write_table(path: Path, frame: pd.DataFrame, table: str) -> None:
-    """Write a DataFrame as this table of ours, in Parquet."""
+    """Write a DataFrame as this table, in Parquet."""
     import pyarrow.parquet as pq
 
     from covmis_build import tables
 
     with replacing(path) as beside:
         pq.write_table(tables.conform(frame, table), beside, compression="zstd")
-    _read.cache_clear()  # a clock of two seconds, on a USB stick, cannot tell two writes apart
+    _read.cache_clear()  # a clock with a resolution of two seconds (USB stick) cannot distinguish two writes
 
 
 def append_bytes(path: Path, data: bytes) -> None:
-    """Add these bytes at the end of a file, on disk when this returns; for journals whose reader forgives a torn end."""
-    with _whole(path):
+    """Append bytes to a file, on disk when this returns; for journals whose readers ignore an incomplete end."""
+    with _reporting_failed_write(path):
         make_folder(path.parent)
         _register(path)
         new = not path.exists()
@@ -402,8 +401,8 @@ def append_bytes(path: Path, data: bytes) -> None:
 
 
 def append_line(path: Path, line: bytes) -> None:
-    """Add one line to a journal, whole and on disk, or nothing; a line that a kill has torn at the end goes first."""
-    with _whole(path):
+    """Append one line to a journal, completely or not at all. An incomplete last line is removed first."""
+    with _reporting_failed_write(path):
         make_folder(path.parent)
         new = not path.exists()
         handle = os.open(_target(path), os.O_RDWR | os.O_CREAT, 0o666)
@@ -422,7 +421,7 @@ def append_line(path: Path, line: bytes) -> None:
 
 
 def _whole_lines(handle: int) -> int:
-    """The length of the file without a torn last line."""
+    """Return the length of the file without an incomplete last line."""
     end = os.lseek(handle, 0, os.SEEK_END)
     while end > 0:
         begin = max(0, end - (1 << 20))
@@ -435,7 +434,7 @@ def _whole_lines(handle: int) -> int:
 
 
 def cut(path: Path, size: int) -> None:
-    """Shorten a journal to its whole entries."""
+    """Shorten a journal to its complete entries."""
     with path.open("r+b") as file:
         file.truncate(size)
         os.fsync(file.fileno())
@@ -446,7 +445,7 @@ RESTORED = "Restore it from a copy: it cannot be rebuilt"
 
 
 def read_table(path: Path, table: str, *, among: tuple[str, Collection[str]] | None = None) -> pd.DataFrame:
-    """Read a table of ours from Parquet, or its rows that have one of these values in a column; a missing file is empty."""
+    """Read a table from Parquet, or its rows with one of these values in a column; a missing file is empty."""
     from covmis_build import records, tables
 
     if not path.exists():
@@ -456,12 +455,12 @@ def read_table(path: Path, table: str, *, among: tuple[str, Collection[str]] | N
 
 
 def read_once(path: Path, table: str) -> pd.DataFrame:
-    """Read a table of ours, and read it again only when its file has changed; the last few tables stay in memory."""
+    """Read a table, cached until its file changes; the cache has the last few tables."""
     if not path.exists():
         return read_table(path, table)
     state = path.stat()
     kept = _read(path, table, (state.st_ino, state.st_mtime_ns, state.st_size))
-    return kept.copy(deep=False)  # pandas copies a column when somebody writes into it
+    return kept.copy(deep=False)  # pandas copies a column when it is modified
 
 
 @lru_cache(maxsize=8)
@@ -474,7 +473,7 @@ def _remedy(table: str) -> str:
 
 
 def read_rows(path: Path, table: str) -> list[dict[str, Any]]:
-    """Read a small table of ours as rows, without loading pandas; a missing file is empty."""
+    """Read a small table as rows, without loading pandas; a missing file is empty."""
     from covmis_build import records, tables
 
     if not path.exists():
@@ -486,12 +485,12 @@ def read_rows(path: Path, table: str) -> list[dict[str, Any]]:
 
 
 def read_column(path: Path, column: str, remedy: str = MADE_AGAIN) -> list[Any]:
-    """One column of a table of ours."""
+    """Read one column of a table."""
     return list(read_parquet(path, [column], remedy, only=[column]).column(column).to_pylist())
 
 
 def read_columns(path: Path, columns: list[str]) -> pd.DataFrame:
-    """Some columns of a table of ours."""
+    """Read some columns of a table."""
     frame: pd.DataFrame = read_parquet(path, columns, MADE_AGAIN, only=columns).to_pandas()
     return frame
 
@@ -500,14 +499,14 @@ def read_parquet(
     path: Path, needs: Sequence[str], remedy: str, only: list[str] | None = None,
     among: tuple[str, Collection[str]] | None = None,
 ) -> pa.Table:  # fmt: skip
-    """A Parquet file of ours that has these columns; anything else is refused, with this remedy."""
+    """Read a Parquet file that must have these columns; others are refused with this remedy."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     if path.is_dir():
         raise InputError("is a folder, not a table", file=path, remedy=remedy)
     try:
-        with pq.ParquetFile(path) as file:  # `pq.read_table` would load Arrow's datasets, and pandas
+        with pq.ParquetFile(path) as file:  # `pq.read_table` would load Arrow's datasets and pandas
             table = file.read(only) if among is None else _rows_among(file, only, *among)
     except (pa.ArrowException, OSError) as error:
         raise InputError(
@@ -520,7 +519,7 @@ def read_parquet(
 
 
 def _rows_among(file: ParquetFile, only: list[str] | None, column: str, wanted: Collection[str]) -> pa.Table:
-    """The rows that have one of these values in a column; of the others a group at a time is looked at."""
+    """Return the rows with one of these values in a column, reading one row group at a time."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -531,7 +530,7 @@ def _rows_among(file: ParquetFile, only: list[str] | None, column: str, wanted: 
 
 
 def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
-    """CSV that spreadsheets open as it is: UTF-8 with a mark, cells that look like formulas made harmless."""
+    """Return CSV for spreadsheets: UTF-8 with byte order mark, and cells that look like formulas made harmless."""
     out = io.StringIO(newline="")
     writer = csv.writer(out)
     writer.writerow(header)
@@ -540,7 +539,7 @@ def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
 
 
 def harmless(cell: Any) -> Any:
-    """A cell that no spreadsheet runs: an apostrophe goes before what could start a formula, or an apostrophe.
+    """Prevent a cell from being a formula: an apostrophe precedes a possible formula or apostrophe.
 
     >>> harmless("=1+1"), harmless("'quoted'"), harmless("plain"), harmless(-3)
     ("'=1+1", "''quoted'", 'plain', -3)
@@ -551,7 +550,7 @@ def harmless(cell: Any) -> Any:
 
 
 def restored(cell: str) -> str:
-    """The cell as it was before `harmless`.
+    """Return the cell before `harmless`.
 
     >>> restored(harmless("=1+1")), restored(harmless("'quoted'")), restored("'tis")
     ('=1+1', "'quoted'", "'tis")

@@ -1,7 +1,7 @@
-"""The tables that pass between stages: one Arrow schema each (of `records`), and one way to make rows fit it.
+"""The tables that stages exchange: one Arrow schema each (from `records`), and one way to fit rows to it.
 
-Keys are strings and never null. Times are ISO 8601 in UTC to the second (`2020-04-22T12:34:56Z`), empty where
-unknown: they sort as text and mean the same to every engine. See docs/reference/tables.md.
+Keys are strings and never null. Times are ISO 8601 in UTC to the second (`2020-04-22T12:34:56Z`), empty if unknown:
+they sort as text and mean the same in every engine. See docs/reference/tables.md.
 """
 
 from __future__ import annotations
@@ -27,22 +27,21 @@ STRING, STRINGS, COUNT, REAL, FLAG = (
     records.REAL,
     records.FLAG,
 )
-"""The types of most cells, for schemas within a room, too."""
+"""The types of most cells, also for schemas within a subpackage."""
 
 SCHEMAS: dict[str, pa.Schema] = {name: table.schema for name, table in records.TABLES.items()}
 
 
 def conform(frame: pd.DataFrame, table: str) -> pa.Table:
-    """The frame as this table: declared columns in declared order and type, nothing else.
+    """Return the frame as this table: only declared columns, in declared order and type.
 
-    Missing columns are an error (but for those that earlier versions did not have), extra ones are dropped, and a null
-    key is an error.
+    Missing columns are an error (except those of later versions), additional ones are dropped, and a null key is an error.
     """
     return fit(frame, SCHEMAS[table], table)
 
 
 def fit(rows: pd.DataFrame | pa.Table, schema: pa.Schema, table: str) -> pa.Table:
-    """Rows of either kind in this schema; `table` is the name for errors."""
+    """Fit rows of either kind to this schema; `table` is the name for errors."""
     columns = rows.column_names if isinstance(rows, pa.Table) else list(rows.columns)
     missing = [name for name in schema.names if name not in columns]
     if lacking := [name for name in missing if name not in later(table)]:
@@ -61,7 +60,7 @@ def fit(rows: pd.DataFrame | pa.Table, schema: pa.Schema, table: str) -> pa.Tabl
 
 
 def of_records(rows: Sequence[NamedTuple], table: str) -> pa.Table:
-    """Records, each with the table's columns as fields, as rows of the table."""
+    """Convert records, which have the table's columns as fields, to rows of the table."""
     schema = SCHEMAS[table]
     cells = zip(*rows, strict=True) if rows else ([] for _ in schema)
     columns = dict(zip(rows[0]._fields if rows else schema.names, cells, strict=True))
@@ -69,13 +68,13 @@ def of_records(rows: Sequence[NamedTuple], table: str) -> pa.Table:
 
 
 def later(table: str) -> set[str]:
-    """The columns of a table that files of earlier versions do not have."""
+    """Return the columns of a table that files of earlier versions do not have."""
     known = records.TABLES.get(table)
     return {column.name for column in known.columns if column.since} if known else set()
 
 
 def with_later(rows: pa.Table, table: str) -> pa.Table:
-    """Rows of a file of any version, with a column of nulls for each that the version did not have."""
+    """Add columns of nulls that the file's version did not have."""
     for name in SCHEMAS[table].names:
         if name not in rows.column_names and name in later(table):
             rows = rows.append_column(name, pa.nulls(len(rows), SCHEMAS[table].field(name).type))
@@ -83,7 +82,7 @@ def with_later(rows: pa.Table, table: str) -> pa.Table:
 
 
 def with_times(frame: pd.DataFrame) -> pd.DataFrame:
-    """A frame for people: its times are times (UTC, to the second) and not texts; NaT where none is known."""
+    """Return a frame for users: times (UTC, to the second) instead of texts; NaT if unknown."""
     import pandas as pd
 
     times = [name for name in ("created_at", "retrieved_at") if name in frame.columns]
@@ -91,12 +90,12 @@ def with_times(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def empty(table: str) -> pd.DataFrame:
-    """This table without rows, as a DataFrame."""
+    """Return this table without rows, as a DataFrame."""
     return frame(SCHEMAS[table].empty_table())
 
 
 def frame(table: pa.Table) -> pd.DataFrame:
-    """An Arrow table as the DataFrame that stages use: strings as objects, lists as Python lists."""
+    """Convert an Arrow table to the DataFrame of stages: strings as objects, lists as Python lists."""
     import pandas as pd
 
     columns = {}
@@ -108,7 +107,7 @@ def frame(table: pa.Table) -> pd.DataFrame:
 
 
 def frame_of(given: Any) -> pd.DataFrame:
-    """A DataFrame of what a person has: a frame, columns by their names, or rows.
+    """Return a user's data as a DataFrame: a frame, columns by name, or rows.
 
     >>> frame_of({"label": ["favor"]}).columns.tolist()
     ['label']
@@ -125,7 +124,7 @@ def frame_of(given: Any) -> pd.DataFrame:
 
 
 def in_order_of(first: Any, given: Any, what: str) -> Any:
-    """Values in the order of the first ones, where both have ids (a Series' index, a dict's keys); otherwise as they are.
+    """Return values in the order of the first ones if both have ids (Series index, dict keys); otherwise unchanged.
 
     >>> list(in_order_of({"a": 1, "b": 0}, {"b": 0.5, "a": 0.2}, "probabilities"))
     [0.2, 0.5]
@@ -148,7 +147,7 @@ def in_order_of(first: Any, given: Any, what: str) -> Any:
 
 
 def arrow(frame: pd.DataFrame) -> pa.Table:
-    """A DataFrame of any columns as an Arrow table: plain strings, no notes of pandas' own."""
+    """Convert any DataFrame to an Arrow table: plain strings, without pandas metadata."""
     table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
     plain = [
         field.with_type(STRING)
@@ -160,9 +159,9 @@ def arrow(frame: pd.DataFrame) -> pa.Table:
 
 
 def column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """Values as an Arrow column: texts, whole numbers, lists and structs of these (given as tuples).
+    """Convert values to an Arrow column: texts, integers, lists and structs of these (given as tuples).
 
-    From lists Arrow itself would make a column only after loading pandas, which takes longer than many a block of rows.
+    Arrow's own conversion of lists loads pandas, which takes longer than many a block of rows.
     """
     import numpy as np
 
@@ -190,10 +189,10 @@ def column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
 
 
 def utf8(texts: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Texts as one buffer of UTF-8, and the offset of each."""
+    """Return texts as one buffer of UTF-8, and the offset of each."""
     import numpy as np
 
-    if texts and texts[0] == texts[-1] and texts.count(texts[0]) == len(texts):  # as in many a column
+    if texts and texts[0] == texts[-1] and texts.count(texts[0]) == len(texts):  # as in many columns
         only = texts[0].encode("utf-8", "replace")
         return np.frombuffer(only * len(texts) or b"\0", np.uint8), np.arange(len(texts) + 1) * len(only)
     try:

@@ -1,4 +1,4 @@
-"""Rounds that are frozen when they open, labels that are only appended, agreement, and the seal.
+"""Annotation rounds: freeze items, record labels, measure agreement, seal.
 
 The public names of this room are those of `covmis_build`; they load when they are first used.
 """

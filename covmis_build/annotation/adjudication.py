@@ -1,7 +1,7 @@
-"""From several people's labels to one: discussion first, then an adjudicator; nothing is ever written over.
+"""Resolve disagreements: discussion first, then an adjudicator. Earlier labels are never overwritten.
 
-Both steps are sheets (CSV or xlsx), or projects of their own in Label Studio. Labels stand there as A, B, … in keyed order,
-so that nobody defends a label for being theirs.
+Each step is a sheet (CSV or xlsx) or a separate Label Studio project. Labels are shown as A, B, … in keyed order,
+so that annotators do not defend a label because it is their own.
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ if TYPE_CHECKING:
     from covmis_build.records import Label
 
 ERROR_CLASSES = ("slip", "guideline", "context", "ambiguous", "other")
-"""Why people disagreed: a slip, the guideline does not say, something was not visible, the post allows both."""
+"""Reasons for a disagreement: a slip, a gap in the guideline, missing context, or a post that allows both labels."""
 DISCUSSION_SHEET, ADJUDICATION_SHEET = "discussion", "adjudication"
-"""The names of sheets on which disagreements are decided, without their endings."""
+"""File names of the discussion and adjudication sheets, without extension."""
 UNDECIDED = "undecided"
-"""What a discussion writes that ends without agreement: the adjudicator decides."""
+"""Value for a discussion that ends without agreement. The adjudicator then decides."""
 TOGETHER = "together"
-"""The annotator's code of a discussion."""
+"""Annotator code of the discussion."""
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 WRITTEN = ("label", "sub_label", "error_class", "reason", "comment")
 WHOSE = "An annotator's label. The order of the annotators differs from row to row."
@@ -73,12 +73,12 @@ WHY = "Optional: why the labels differ."
 
 
 def disagreements(frozen: pd.DataFrame, labels: pd.DataFrame, per_item: int) -> list[str]:
-    """The items that enough people have answered, and not all with the same label."""
+    """Return the items with enough answers that differ (or are all skips)."""
     return differing(answered(frozen, labels), per_item)
 
 
 def differing(answers: Mapping[str, Sequence[Label]], per_item: int) -> list[str]:
-    """The same of each item's independent answers."""
+    """Return the items with enough independent answers that differ (or are all skips)."""
     return [
         item
         for item, rows in answers.items()
@@ -102,15 +102,15 @@ def with_one_label(answers: Mapping[str, Sequence[Label]]) -> set[str]:
 
 
 def undecided(frozen: pd.DataFrame, labels: pd.DataFrame, per_item: int) -> list[str]:
-    """The disagreements that were discussed without agreement."""
-    # They are discussed; an adjudicator decides where no agreement is reached (3.1).
+    """Return the discussed items that ended without agreement."""
+    # Annotators discuss them first; an adjudicator decides if they do not agree (3.1).
     current = usable(labels, frozen)
     discussed = current[(current["phase"] == Phase.DISCUSSION) & (current["status"] == Status.SKIPPED)]
     return [item for item in disagreements(frozen, labels, per_item) if item in set(discussed["item_id"])]
 
 
 class Version(NamedTuple):
-    """One answer to a disputed item, without its annotator."""
+    """An answer to a disputed item, without its annotator."""
 
     letter: str
     label: str
@@ -120,7 +120,7 @@ class Version(NamedTuple):
 def versions(
     frozen: pd.DataFrame, labels: pd.DataFrame, wanted: Iterable[str], *, seed: int
 ) -> dict[str, list[Version]]:
-    """The answers to these items, in a random order, which does not show whose they are."""
+    """Return the answers to these items in a random order that hides the annotators."""
     answers = answered(frozen, labels)
     versions_of = {}
     for item in wanted:
@@ -158,12 +158,12 @@ def _decided_here(labels: pd.DataFrame, status: Status) -> set[str]:
 
 
 def decision_files(folder: Path, name: str) -> list[Path]:
-    """The files of a sheet, as programs have saved it: CSV, Excel's or LibreOffice's."""
+    """Return the saved files of a sheet: CSV, Excel or LibreOffice."""
     return [path for path in sorted(folder.glob(f"{name}.*")) if path.suffix.casefold() in RETURNED_AS]
 
 
 def talked(labels: pd.DataFrame) -> dict[str, str]:
-    """What the discussion noted about each item."""
+    """Return the discussion's note for each item."""
     current = present(labels)
     return {
         row.item_id: " | ".join(part for part in (row.reason, row.comment) if part)
@@ -182,10 +182,10 @@ def decision_sheet(
     before: Sequence[dict[str, str]] = (),
     channel: Channel = Channel.CSV,
 ) -> bytes:
-    """The sheet on which these items are decided, with everybody's labels and comments next to them.
+    """The sheet for deciding these items, with all labels and comments.
 
-    Columns: item_id, claim, post, context, A, comment A, B, comment B, …, discussed (where there are `notes`), and
-    to fill in: label, sub_label (where the scheme has any), error_class, reason, comment.
+    Columns: item_id, claim, post, context, A, comment A, B, comment B, …, and discussed if there are `notes`.
+    To fill in: label, sub_label (if the scheme has any), error_class, reason, comment.
     """
     versions_of = versions(frozen, labels, wanted, seed=seed)
     most = max([2, *map(len, versions_of.values())])
@@ -194,7 +194,7 @@ def decision_sheet(
     columns = [*FIXED, *letters, *(["discussed"] if notes is not None else []), *written]
     places = by_item(frozen)
     own = own_columns(before, _ours(before))
-    # in several files, a row that is filled in goes before one that is not
+    # If an item is in several files, a filled row takes precedence over an empty one.
     order = sorted(before, key=lambda row: any(row.get(name, "").strip() for name in WRITTEN))
     filled = {row["item_id"].strip(): row for row in order}
     rows = []
@@ -215,7 +215,7 @@ def decision_sheet(
 
 
 def _ours(rows: Sequence[Mapping[str, str]]) -> set[str]:
-    """The columns of a decisions' sheet that are not somebody's own, as a sheet that came back has them."""
+    """Return the columns that covmis wrote to a decision sheet, without columns added by the user."""
     letters = [letter for letter in LETTERS.casefold() if rows and f"comment {letter}" in rows[0]]
     return {*FIXED, *WRITTEN, "discussed", *letters, *(f"comment {letter}" for letter in letters)}
 
@@ -224,10 +224,10 @@ def read_decisions(
     paths: Iterable[Path], phase: Phase, decider: str, frozen: pd.DataFrame, scheme: Labels, decided: Mapping[str, str],
     disputed: Collection[str], labelled: Collection[str],
 ) -> tuple[list[Answer], list[Problem]]:  # fmt: skip
-    """What has been decided on the files of this sheet so far; `undecided` passes an item on to the adjudicator.
+    """Read the decisions on these sheets. `undecided` passes an item on to the adjudicator.
 
-    A row without a label decides nothing, also if its item is one of those `decided` before: that is reported. So is a row
-    for an item that is neither `disputed` nor decided; and whether an item with an unusable label is `labelled` all the same.
+    A row without a label is no decision. It is reported if its item was `decided` before. So is a row whose item is
+    neither `disputed` nor decided, and an unusable label; items in `labelled` keep the label that they have.
     """
     items = by_item(frozen)
     answers: dict[str, Answer] = {}
@@ -273,7 +273,7 @@ def decision(
     scheme: Labels,
     channel: Channel,
 ) -> tuple[Answer, str]:
-    """One decision as an answer, and what is wrong with it."""
+    """Read one decision as an answer, and list its problems."""
     error_class = row.get("error_class", "").strip().casefold()
     known = error_class in {"", *ERROR_CLASSES}
     left_open = row["label"].strip().casefold() == UNDECIDED
@@ -304,7 +304,7 @@ def decision(
 
 
 def read_decision_sheets(round_: RoundFolder, adjudicator: str, *, now: str) -> Pulled:
-    """Bring back the discussion's and the adjudicator's sheets."""
+    """Import the discussion and adjudication sheets."""
     frozen, scheme = round_.items(), round_.scheme
     pulled = Pulled(round_.number)
     for name, phase, who in (
@@ -329,7 +329,7 @@ def read_decision_sheets(round_: RoundFolder, adjudicator: str, *, now: str) -> 
 def write_decision_sheets(
     round_: RoundFolder, *, seed: int, discuss: bool = True, channel: Channel = Channel.CSV
 ) -> None:
-    """Write the sheets of what is to be discussed, and of what goes to the adjudicator, with what was filled in before."""
+    """Write the discussion and adjudication sheets. Cells that were filled in are kept."""
     frozen, labels = round_.items(), round_.labels()
     talk, third = to_decide(frozen, labels, round_.per_item, discuss=discuss)
     notes = talked(labels)
@@ -352,7 +352,7 @@ def write_decision_sheets(
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Settlement(Result):
-    """How disagreements were settled so far, what is left to do, and what came back just now."""
+    """LabelSource disagreements were settled so far, which are open, and the latest import."""
 
     round: str
     disagreements: int
@@ -365,7 +365,7 @@ class Settlement(Result):
     unlabelled: int = 0
     """Posts that still lack an annotator's label."""
     discussion: str = ""
-    """The file on which disagreements are discussed, and that of the adjudicator."""
+    """The discussion sheet and the adjudication sheet (paths)."""
     adjudication: str = ""
     single: int = 0
     """Posts of which one annotator gave the only label, since the others skipped them."""
@@ -373,7 +373,7 @@ class Settlement(Result):
 
     @property
     def warnings(self) -> list[str]:
-        """What could not be used of the sheets, as sentences."""
+        """Return the problems of the sheets as sentences."""
         return as_lines(self.problems)
 
     @property
@@ -406,12 +406,12 @@ class Settlement(Result):
         return {**asdict(self), "problems": [str(problem) for problem in self.problems]}
 
     def check(self) -> None:
-        """Refuse to pass over what could not be used."""
+        """Raise an error if a sheet contains unusable decisions."""
         refuse_unusable(self.problems)
 
 
 def settlement(round_: RoundFolder, pulled: Pulled, *, discuss: bool = True) -> Settlement:
-    """How many disagreements there are, how each was settled, and what is left to do."""
+    """Count disagreements: in total, by how they were settled, and still open."""
     frozen, labels = round_.items(), round_.labels()
     disputed = set(disagreements(frozen, labels, round_.per_item))
     decisions = write_decisions(round_)
@@ -441,6 +441,6 @@ def settlement(round_: RoundFolder, pulled: Pulled, *, discuss: bool = True) -> 
 
 
 def _where(round_: RoundFolder, name: str) -> str:
-    """The file of a sheet as messages name it; where there is none, the project in Label Studio."""
+    """Return the file of a sheet for messages; without a file, the Label Studio project."""
     files = decision_files(round_.sheets, name)
     return f"{record.sheets_of(round_.number)}{files[0].name}" if files else f"the project for {name}"

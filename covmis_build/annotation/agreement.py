@@ -1,7 +1,8 @@
-"""How far people agree: every coefficient that readers ask for, with intervals, and words where there is no number.
+"""Agreement between annotators: the usual coefficients with confidence intervals, and the reason if one is undefined.
 
-`low` and `high` are the interval over items; `low_by_claims` and `high_by_claims` that over claims, which is what a
-statement about other claims needs. Two people: the headline is Cohen's kappa. Three or more: Fleiss' kappa, with Cohen's for every pair.
+`low` and `high` are the interval over items. `low_by_claims` and `high_by_claims` are the interval over claims, which
+generalises to other claims. The headline is Cohen's kappa for two annotators. For three or more it is Fleiss' kappa, with
+Cohen's kappa for each pair.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 
 
 class PairKappa(Struct, frozen=True):
-    """Cohen's kappa of two people, its standard error and its interval, over items."""
+    """Cohen's kappa of two annotators, with standard error and interval over items."""
 
     value: float | None = None
     se: float | None = None
@@ -61,7 +62,7 @@ class PairKappa(Struct, frozen=True):
 
 
 class PairAgreement(Struct, frozen=True):
-    """How far two people agree; `table` has a row a label of the first, a column a label of the second."""
+    """Agreement of two annotators. `table` has one row per label of the first and one column per label of the second."""
 
     first: str
     second: str
@@ -75,7 +76,7 @@ class PairAgreement(Struct, frozen=True):
 
 
 class ClassAgreement(Struct, frozen=True):
-    """How far people agree on one label; both indices are of two people's tables."""
+    """Agreement on one label. Both indices are computed from tables of two annotators."""
 
     label: str
     given: int
@@ -86,7 +87,7 @@ class ClassAgreement(Struct, frozen=True):
 
 
 class Agreement(Result, Struct, frozen=True, kw_only=True):
-    """How far people agree. `.kappa` is the headline: Cohen's for two people, Fleiss' for more.
+    """Agreement between annotators. `.kappa` is the headline: Cohen's kappa for two, Fleiss' kappa for more.
 
     `raw` is the share of agreeing pairs, not corrected for chance. What is not defined is None, and `notes` say in
     words what is missing and why.
@@ -123,7 +124,7 @@ class Agreement(Result, Struct, frozen=True, kw_only=True):
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """All coefficients in the order in which they are reported, the headline first."""
+        """Return all coefficients in report order, the headline first."""
         ordered = [
             self.kappa, self.raw, *(self.weighted_kappa or {}).values(), self.scott_pi,
             self.fleiss_kappa if self.kappa.name != self.fleiss_kappa.name else None, self.conger_kappa,
@@ -133,7 +134,7 @@ class Agreement(Result, Struct, frozen=True, kw_only=True):
 
     @property
     def printed(self) -> list[tuple[str, float | None, str, str, str]]:
-        """The coefficients as pages and papers print them: name, value, interval over items, over claims, words."""
+        """Return one row per coefficient for pages and papers: name, value, interval over items, over claims, note."""
         return [
             (each.name, each.value, between(each.low, each.high), between(each.low_by_claims, each.high_by_claims), each.words)
             for each in self.figures
@@ -141,7 +142,7 @@ class Agreement(Result, Struct, frozen=True, kw_only=True):
 
     @property
     def sentence(self) -> str:
-        """How much was compared."""
+        """Return the number of items, labels and annotators as a sentence."""
         return (
             f"{counted(self.items, 'items')}, {counted(len(self.annotators), 'annotators')}, "
             f"{counted(self.items_with_two_labels, 'items')} with two labels"
@@ -149,7 +150,7 @@ class Agreement(Result, Struct, frozen=True, kw_only=True):
 
     @property
     def summary(self) -> list[str | pd.DataFrame]:
-        """What was compared, the coefficients as a table, and the notes."""
+        """Return the compared data, the coefficients as a table, and the notes."""
         names = {"name": "coefficient", "over": "interval over", "words": "in words"}
         return [
             str(self.kappa),
@@ -159,12 +160,12 @@ class Agreement(Result, Struct, frozen=True, kw_only=True):
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON: undefined numbers are None, and `notes` says why."""
+        """Return everything, ready for JSON. Undefined numbers are None; `notes` gives the reason."""
         numbers: dict[str, Any] = to_builtins(self)
         return numbers
 
     def to_frame(self) -> pd.DataFrame:
-        """A row a coefficient: name, value, low, high, over (what the interval is over), words."""
+        """Return one row per coefficient: name, value, low, high, over (unit of the interval), words."""
         import pandas as pd
 
         rows = []
@@ -186,13 +187,13 @@ def agreement(
     labels: Sequence[str] | None = None,
     order: Sequence[str] | None = None,
 ) -> Agreement:
-    """Compare people's labels.
+    """Measure the agreement between annotators.
 
-    `frame` is long, a row a label, or wide, a row an item and a column a person: then `annotator` lists those columns
-    (default: all but item, claim and round), and the index names the items if no column does. `claim` and `round` name
-    columns (default: claim or claim_id, and round, where there are such columns; items may be item_id, too). `labels` declares the scheme (default: the labels
-    that occur); `order` declares them ordered, which adds weighted kappa and the ordinal and interval alphas. A row or
-    cell without a label is an item that this person has not labelled.
+    `frame` is long (one row per label) or wide (one row per item, one column per annotator). For a wide frame `annotator` lists
+    the annotator columns (default: all but item, claim and round), and the index names the items if no column does. `claim` and
+    `round` name columns (default: claim or claim_id, and round, if present; items may be item_id). `labels` declares the
+    scheme (default: the labels that occur). `order` declares ordered labels, which adds weighted kappa and the ordinal and
+    interval alphas. A row or cell without a label means that this annotator has not labelled the item.
 
     >>> import pandas as pd
     >>> wide = pd.DataFrame({"item": [1, 2, 3, 4], "x": list("aabb"), "y": list("abbb")})
@@ -223,7 +224,7 @@ def agreement(
 
 
 def coefficients(matrix: LabelMatrix, *, ordered: bool) -> Agreement:
-    """All coefficients of these labels, and the words for those that are not defined."""
+    """Compute all coefficients of these labels, with a note for each undefined one."""
     classes = max(len(matrix.classes), 2)
     counts = c.label_counts(matrix.codes, classes)
     double = int((counts.sum(1) > 1).sum())
@@ -278,7 +279,7 @@ def coefficients(matrix: LabelMatrix, *, ordered: bool) -> Agreement:
 
 
 def _pair_agreement(matrix: LabelMatrix, first: int, second: int) -> PairAgreement:
-    """Compare the labels of two people, given as columns."""
+    """Compare the labels of two annotators, given as columns."""
     classes = len(matrix.classes)
     codes = matrix.codes[:, [first, second]]
     codes = codes[(codes >= 0).all(1)]
@@ -298,7 +299,7 @@ def _pair_agreement(matrix: LabelMatrix, first: int, second: int) -> PairAgreeme
 
 
 def by_class(labels: Sequence[str], counts: Array, tables: Array | None) -> list[ClassAgreement]:
-    """For each label, from how many gave it to each item; `tables` are two people's, an item each."""
+    """Agreement per label, from the number of annotators per item and label. `tables` compare two annotators each."""
     import numpy as np
 
     pairs = c.coincidences(counts).sum(0)
@@ -319,7 +320,7 @@ def by_class(labels: Sequence[str], counts: Array, tables: Array | None) -> list
 
 
 def _without_chance(sums: Array) -> Chance:
-    """Raw agreement is a share: nothing is taken off for chance."""
+    """Return raw agreement, the share of agreeing pairs without chance correction."""
     import numpy as np
 
     agree: Array = sums[..., 1] / sums[..., 0].clip(min=1e-300)
@@ -327,7 +328,7 @@ def _without_chance(sums: Array) -> Chance:
 
 
 def _why_undefined(matrix: LabelMatrix, counts: Array, double: int) -> str:
-    """Why chance-corrected agreement has no number here; empty if it has one."""
+    """Return the reason why chance-corrected agreement is undefined; empty if it is defined."""
     if not matrix.items:
         return "There are no labels yet."
     if len(matrix.people) < 2:
@@ -346,14 +347,14 @@ def _why_undefined(matrix: LabelMatrix, counts: Array, double: int) -> str:
 
 
 class EstimatedAccuracy(Struct, frozen=True):
-    """How often the model thinks that somebody is right."""
+    """The model's estimate of an annotator's accuracy."""
 
     annotator: str
     estimated_accuracy: float
 
 
 class Doubt(Struct, frozen=True):
-    """An item for which the model prefers another label than most people."""
+    """An item for which the model prefers another label than the majority."""
 
     item: str
     label: str
@@ -361,14 +362,14 @@ class Doubt(Struct, frozen=True):
 
 
 class SecondOpinion(Struct, frozen=True):
-    """What the model says of people, and of items."""
+    """The model's estimates of annotators and items."""
 
     annotators: list[EstimatedAccuracy]
     against_most: list[Doubt]
 
 
 def second_opinion(matrix: LabelMatrix) -> SecondOpinion | None:
-    """Fit the model to these labels; None where fewer than three people labelled."""
+    """Fit the model to these labels. None with fewer than three annotators."""
     import numpy as np
 
     from covmis_build.stats.coefficients import label_counts

@@ -1,7 +1,7 @@
-"""Answers become labels: only ever appended, the same answer twice adds nothing, a changed one supersedes.
+"""Turn answers into labels. Labels are only appended: a repeated answer adds nothing, a changed answer supersedes.
 
-An answer is what came back from a channel; a label is an answer in the record. What cannot be used is recorded
-too, as `invalid`, with the reason in plain words.
+An answer is what a channel returned; a label is a recorded answer. Unusable answers are recorded too, with the
+status `invalid` and the reason.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Phase(StrEnum):
-    """When a label was given: by each for themselves, talking it over, or by the adjudicator."""
+    """When a label was given: independently, in the discussion, or by the adjudicator."""
 
     INDEPENDENT = "independent"
     DISCUSSION = "discussion"
@@ -37,17 +37,17 @@ class Phase(StrEnum):
 
 
 class Status(StrEnum):
-    """What became of an answer."""
+    """The status of an answer."""
 
     GIVEN = "given"
     SKIPPED = "skipped"
     INVALID = "invalid"
     WITHDRAWN = "withdrawn"
-    """Taken back: an annotation removed, a cell emptied. The item is open again."""
+    """The annotator removed the annotation or emptied the cell. The item is open again."""
 
 
 class Channel(StrEnum):
-    """How people label: on Label Studio, in sheets, or on offline pages."""
+    """How annotators label: in Label Studio, in sheets, or on offline pages."""
 
     LABEL_STUDIO = "label-studio"
     CSV = "csv"
@@ -55,28 +55,28 @@ class Channel(StrEnum):
     ODS = "ods"
     HTML = "html"
     MODEL = "model"
-    """A machine's predictions: nobody is sent anything."""
+    """Predictions of a model. covmis sends nothing to it."""
     COVMIS = "covmis"
     """A decision made with `covmis round decide` or in the browser."""
 
 
 SHEETS = (Channel.CSV, Channel.XLSX)
-"""The channels that send a file with a row an item."""
+"""The channels that use a file with one row per item."""
 RETURNED_AS = {
     **dict.fromkeys((".csv", ".tsv"), Channel.CSV),
     **dict.fromkeys((".xlsx", ".xlsm", ".xls", ".xlsb"), Channel.XLSX),
     ".ods": Channel.ODS,
 }
-"""The endings of sheets that come back."""
+"""Extensions of returned sheets, with their channels."""
 
 
 SKIP = "skip"
-"""What an annotator writes who cannot judge an item."""
+"""The answer of an annotator who cannot judge an item."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What one person said about one item, as a channel brought it back."""
+    """One annotator's answer to one item, as returned by a channel."""
 
     item_id: str
     annotator: str
@@ -95,13 +95,13 @@ class Answer:
 
 
 def labels_of(labels: pd.DataFrame) -> list[Label]:
-    """The rows of this table, or of a part of it."""
+    """Return the rows of the labels table (or of a part of it) as records."""
     return [Label._make(row) for row in labels[list(Label._fields)].itertuples(index=False, name=None)]
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that came back and cannot be used as it is."""
+    """Returned data that covmis cannot use."""
 
     where: str
     what: str
@@ -112,14 +112,14 @@ class Problem:
         return self.of_rows([self.row] if self.row else [])
 
     def of_rows(self, rows: Sequence[int]) -> str:
-        """The sentence, where it is one about these rows."""
+        """Return the problem as a sentence about these rows."""
         where = f"{self.where}, {spans(rows)}" if rows else self.where
         sentence = f"{where}: {self.what}" + (f". {self.remedy}" if self.remedy else "")
         return " ".join(sentence.split())
 
 
 def as_lines(problems: Iterable[Problem]) -> list[str]:
-    """The problems as sentences; rows of a file with the same problem share one.
+    """Return the problems as sentences. Rows of a file with the same problem share a sentence.
 
     >>> as_lines([Problem("a.csv", "no label", row=2), Problem("b.csv", "is no file"), Problem("a.csv", "no label", row=3)])
     ['a.csv, rows 2 to 3: no label', 'b.csv: is no file']
@@ -131,7 +131,7 @@ def as_lines(problems: Iterable[Problem]) -> list[str]:
 
 
 def spans(numbers: Sequence[int]) -> str:
-    """Rows in words.
+    """Format row numbers as text.
 
     >>> spans([2, 3, 4, 7]), spans([5])
     ('rows 2 to 4, 7', 'row 5')
@@ -148,21 +148,21 @@ def spans(numbers: Sequence[int]) -> str:
 
 @dataclass(slots=True, repr=False)
 class Pulled(Result):
-    """What came back: how many rows the record gained, from how many answers, and what was wrong."""
+    """The result of a pull: new labels, answers read, and problems."""
 
     round: str
     added: int = 0
     answers: int = 0
     to_correct: int = 0
-    """How many of these answers cannot be used as they are; the others can."""
+    """Number of these answers that the annotator must correct."""
     withdrawn: int = 0
     problems: list[Problem] = field(default_factory=list)
     notes: list[Problem] = field(default_factory=list)
-    """What somebody should know, and what keeps no answer from being used: wrong clocks, drafts."""
+    """Notes about usable answers, such as wrong clocks or drafts."""
     old: set[str] = field(default_factory=set, repr=False)
 
     def came(self, answers: Collection[Answer], items: Mapping[str, Mapping[str, Any]]) -> None:
-        """Count these answers, and which of them are to be corrected: those without a label that can be used, or to another text."""
+        """Count these answers. To correct are answers without a usable label or to another text."""
         given = [answer for answer in answers if answer.status != Status.WITHDRAWN]
         self.answers += len(given)
         self.to_correct += sum(
@@ -171,7 +171,7 @@ class Pulled(Result):
         )
 
     def add(self, more: Pulled) -> None:
-        """Count what came from another channel, too; a problem that both tell is reported once."""
+        """Add the result of another channel. A problem in both is reported once."""
         self.added += more.added
         self.answers += more.answers
         self.to_correct += more.to_correct
@@ -189,22 +189,22 @@ class Pulled(Result):
 
     @property
     def new_problems(self) -> list[Problem]:
-        """The problems that no earlier pull has told."""
+        """Return the problems that no earlier pull reported."""
         return [problem for problem in self.problems if str(problem) not in self.old]
 
     @property
     def warnings(self) -> list[str]:
-        """The same as sentences."""
+        """Return the new problems as sentences."""
         return as_lines(self.new_problems)
 
     @property
     def told_before(self) -> int:
-        """How many of the problems an earlier pull has told."""
+        """Return the number of problems that an earlier pull reported."""
         return len(self.problems) - len(self.new_problems)
 
     @property
     def summary(self) -> list[str]:
-        """What came back, in words."""
+        """Return the result as text."""
         usable = self.answers - self.to_correct
         parts = f" ({usable:,} usable, {self.to_correct:,} to correct)" if self.to_correct else ""
         lines = [
@@ -219,12 +219,12 @@ class Pulled(Result):
         return [*lines, *(f"{note}." for note in self.notes)]
 
     def check(self) -> None:
-        """Refuse to pass over what could not be used."""
+        """Raise an error if there are unusable answers."""
         refuse_unusable(self.new_problems, self.told_before)
 
 
 def refuse_unusable(problems: Sequence[Problem], told_before: int = 0) -> None:
-    """Raise that something came back that cannot be used as it is, if so; everything else counts."""
+    """Raise an error if there are unusable answers. The usable ones are already recorded."""
     if problems or told_before:
         new = (
             f"{counted(len(problems), 'new problems' if told_before else 'problems')} in what came back"
@@ -236,7 +236,7 @@ def refuse_unusable(problems: Sequence[Problem], told_before: int = 0) -> None:
 
 
 def checked(answer: Answer, scheme: Labels) -> Answer:
-    """The answer as the scheme knows it: labels are matched whatever their case, or by their key.
+    """Check an answer against the scheme. Labels match in any case, or by their key.
 
     An unknown label, or a sub-label of another label, makes the answer invalid.
     """
@@ -257,7 +257,7 @@ def checked(answer: Answer, scheme: Labels) -> Answer:
 
 
 def known_label(text: str, scheme: Labels) -> str:
-    """The label that is meant, `skip`, or nothing.
+    """Return the label that the text means, `skip`, or an empty string.
 
     >>> from covmis_build.options import Labels
     >>> [known_label(text, Labels()) for text in ("Favor", "2", "3.0", "\N{ARABIC-INDIC DIGIT TWO}", " skip ", "favour")]
@@ -277,12 +277,12 @@ def known_label(text: str, scheme: Labels) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text with digits of any script as 0 to 9; a number that a spreadsheet made of a key is the key again."""
+    """Convert digits of any script to 0–9, and a key that a spreadsheet made a number (`3.0`) back to a key."""
     return re.sub(r"^(\d+)\.0+$", r"\1", "".join(str(unicodedata.decimal(sign, sign)) for sign in text))
 
 
 def labels_and_keys(scheme: Labels) -> str:
-    """What an annotator can write as a label, in words.
+    """Describe what an annotator can enter as a label.
 
     >>> from covmis_build.options import Labels
     >>> labels_and_keys(Labels())
@@ -294,11 +294,11 @@ def labels_and_keys(scheme: Labels) -> str:
 def append(
     labels: pd.DataFrame, answers: Iterable[Answer], *, number: str, guideline: str, now: str
 ) -> pd.DataFrame:
-    """The labels with these answers after them.
+    """Append these answers to the labels.
 
-    An answer equal to the last one of the same person, phase and channel adds nothing: so pulling twice changes
-    nothing. A different one supersedes the person's present label, unless it is older than that (see `is_older`).
-    Skipped and invalid answers are rows too.
+    An answer equal to the last one of the same annotator, phase and channel adds nothing, so a second pull changes
+    nothing. A different answer supersedes the annotator's current label unless it is older (see `is_older`).
+    Skipped and invalid answers also become rows.
     """
     import pandas as pd
 
@@ -332,7 +332,7 @@ def withdrawals(
     labels: pd.DataFrame, items: Iterable[str], annotator: str, channel: Channel, *, phase: Phase = Phase.INDEPENDENT,
     given_at: str = "",
 ) -> list[Answer]:  # fmt: skip
-    """For each of these items that this person has labelled in this channel, that the label is taken back."""
+    """Return a withdrawal for each of these items that this annotator has labelled in this channel."""
     current = present(labels)
     mine = current[
         (current["annotator"] == annotator) & (current["phase"] == phase) & (current["channel"] == channel)
@@ -347,7 +347,7 @@ def withdrawals(
 
 
 def latest(answers: Iterable[Answer]) -> list[Answer]:
-    """Of several answers of a person to an item in one channel the one given last; of equally old ones the last."""
+    """Keep the latest answer per annotator, item and channel; of equally old answers the last one."""
     kept: dict[tuple[str, ...], Answer] = {}
     for answer in answers:
         key = (answer.item_id, answer.phase, answer.annotator, answer.channel)
@@ -357,10 +357,10 @@ def latest(answers: Iterable[Answer]) -> list[Answer]:
 
 
 def is_older(answer: Answer, current: Label | None) -> bool:
-    """Whether this answer was given before the present label; one unusable or taken back gives way to any other.
+    """True if this answer is older than the current label. Unusable and withdrawn labels are always superseded.
 
-    Between channels the times decide. Within a channel a clock is compared with itself, however wrong it was; only
-    where the recorded one was ahead and this one is not has the clock been put right, and what comes later counts.
+    Between channels, times decide. Within a channel, times come from the same clock, even if it is wrong. One exception:
+    if the recorded time was in the future and the new one is not, the clock was corrected, and the newer answer counts.
     """
     if current is None or not answer.given_at or current.status in {Status.INVALID, Status.WITHDRAWN}:
         return False
@@ -373,11 +373,11 @@ def is_older(answer: Answer, current: Label | None) -> bool:
 
 
 LONGEST_SECONDS = 3600.0
-"""Somebody who needs longer for a post was away."""
+"""A longer time means that the annotator was away."""
 
 
 def plausible(seconds: Any) -> float | None:
-    """How long an answer took, where that can be: more than nothing and at most an hour.
+    """Return the seconds that an answer took if plausible: above zero and at most an hour.
 
     >>> [plausible(value) for value in (3.5, 0, -5, 1e9, float("nan"), "4", True)]
     [3.5, None, None, None, None, None, None]
@@ -387,7 +387,7 @@ def plausible(seconds: Any) -> float | None:
 
 
 def as_moment(text: str) -> str:
-    """A time as the record has it: UTC, to the second; empty if the text is no time.
+    """Format a time for the record: UTC, to the second. Empty if the text is no time.
 
     >>> as_moment("2026-01-01T10:00:00.123Z"), as_moment("2026-01-01T10:00:00+02:00"), as_moment("garbage")
     ('2026-01-01T10:00:00Z', '2026-01-01T08:00:00Z', '')
@@ -404,7 +404,7 @@ CLOCK = re.compile(r"(?:; )?given at (\S+) by its own clock")
 
 
 def bounded(answer: Answer, *, sent_at: str, now: str) -> Answer:
-    """The answer with a time between sending and bringing back; one outside stays legible in its reason."""
+    """Limit the answer's time to between sending and import. The original time stays in `reason`."""
     given_at = min(max(answer.given_at, sent_at), now)
     if not answer.given_at or given_at == answer.given_at or answer.channel == Channel.MODEL:
         return answer
@@ -413,13 +413,13 @@ def bounded(answer: Answer, *, sent_at: str, now: str) -> Answer:
 
 
 def own_time(said: Answer | Label) -> str:
-    """When this was given, by the clock of the machine on which it was given."""
+    """Return when the answer was given, according to the annotator's own clock."""
     note = CLOCK.search(said.reason)
     return note[1] if note else said.given_at
 
 
 def without_clock(row: Label) -> Label:
-    """The label without the note on its clock: an answer is the same, whenever it is brought back."""
+    """Return the label without its note about the clock, so that a later import of the same answer is equal."""
     return row._replace(reason=CLOCK.sub("", row.reason)) if row.reason else row
 
 
@@ -435,7 +435,7 @@ def _row(answer: Answer, number: str, guideline: str, now: str) -> Label:
 
 
 def _label_id(row: Label, earlier: int) -> str:
-    """An id of the label's place in the record: without comments, so that a purge leaves it true."""
+    """Return an id from the label's position in the record. It leaves out comments, so a purge does not change it."""
     told = "\x1f".join([
         row.round, row.item_id, row.phase, row.annotator, row.channel, row.label, row.sub_label, row.status,
         str(earlier),
@@ -444,23 +444,23 @@ def _label_id(row: Label, earlier: int) -> str:
 
 
 def present(labels: pd.DataFrame) -> pd.DataFrame:
-    """The labels that nothing has superseded: at most one for an item, phase and person."""
+    """Return the labels that are not superseded: at most one per item, phase and annotator."""
     return labels[~labels["label_id"].isin(set(labels["supersedes"]) - {""})]
 
 
 def usable(labels: pd.DataFrame, frozen: pd.DataFrame) -> pd.DataFrame:
-    """The present labels that were given to the text as it is frozen; see `stale` for the others."""
+    """Return the current labels that were given to the frozen text; see `stale` for the others."""
     return usable_among(present(labels), frozen)
 
 
 def usable_among(current: pd.DataFrame, frozen: pd.DataFrame) -> pd.DataFrame:
-    """Of these present labels those that were given to the text as it is frozen."""
+    """Return those of these current labels that were given to the frozen text."""
     shown = current["item_id"].map(dict(zip(frozen["item_id"], frozen["shown"], strict=True)))
     return current[current["shown"] == shown]
 
 
 def answered(frozen: pd.DataFrame, labels: pd.DataFrame) -> dict[str, list[Label]]:
-    """For each item that people label: its usable independent answers, in the record's order."""
+    """Return the usable independent answers of each item for annotators, in record order."""
     rows_of_item: dict[str, list[Label]] = {item: [] for item in for_people(frozen)["item_id"]}
     current = usable(labels, frozen)
     current = current[
@@ -473,15 +473,16 @@ def answered(frozen: pd.DataFrame, labels: pd.DataFrame) -> dict[str, list[Label
 
 
 def deciding(rows: Sequence[Label]) -> list[Label]:
-    """Of an item's independent answers those that decide: people's; a single person's next to the machines' answers.
+    """Return the independent answers that decide an item: those of people, without the models'.
 
-    So a machine can keep an item open for an adjudicator, but neither be outvoted by people nor tip the scales.
+    If only one person answered, the models' answers are added. So a model can keep an item open for the adjudicator,
+    but it never takes part in a majority.
     """
     people = [row for row in rows if not is_machine(row.annotator)]
     return people if len(people) != 1 else list(rows)
 
 
 def stale(labels: pd.DataFrame, frozen: pd.DataFrame) -> pd.DataFrame:
-    """The present labels that were given to another text than the frozen one: reported, never used."""
+    """Return the current labels that were given to a text other than the frozen one. They are reported but not used."""
     current = present(labels)
     return current[~current["label_id"].isin(set(usable(labels, frozen)["label_id"]))]

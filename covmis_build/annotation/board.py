@@ -1,4 +1,4 @@
-"""The board: the state of every round and the next step, for the person who leads the annotation. It changes nothing."""
+"""The board: state and next step of every round, for the project lead. It changes nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from covmis_build.records import Label
 
 NEWEST = 10
-"""Disagreements that the board shows; the report has all."""
+"""Number of disagreements on the board; the report has all."""
 
 
 def board_page(
@@ -34,7 +34,7 @@ def board_page(
     study: str,
     verdict: str = "",
 ) -> str:
-    """The board as one page; `findings` are over the rounds that count, if there is one."""
+    """Return the board as one page. `findings` cover the rounds that count."""
     left = sum(worker.left for folder, progress in rounds if not folder.sealed for worker in progress.workers)
     undecided = sum(progress.undecided for _, progress in rounds)
     tiles = [
@@ -51,7 +51,7 @@ def board_page(
 
 
 def _next(rounds: Sequence[tuple[RoundFolder, Progress]]) -> str:
-    """The next step of each open round, a sentence each; with none open, of the round that was opened last."""
+    """Return the next step of each open round. If none is open, of the latest round."""
     in_order = sorted(rounds, key=lambda row: (row[0].about.opened_at, row[0].number))
     open_ = [row for row in in_order if not row[0].sealed] or in_order[-1:]
     return " ".join(f"Next in round {folder.number}: {progress.next}." for folder, progress in open_)
@@ -75,7 +75,7 @@ def _rounds(rounds: Sequence[tuple[RoundFolder, Progress]]) -> Section:
 
 
 def _people(rounds: Sequence[tuple[RoundFolder, Progress]]) -> Section:
-    """Each annotator's progress and pace in the open rounds, and the days left at that pace."""
+    """Return each annotator's progress and pace in the open rounds, and the days left at that pace."""
     rows = []
     for folder, progress in rounds:
         if folder.sealed:
@@ -105,7 +105,7 @@ def _people(rounds: Sequence[tuple[RoundFolder, Progress]]) -> Section:
 
 
 def _bar(done: int, items: int) -> Markup:
-    """The share of an annotator's posts that are labelled."""
+    """Return a bar with the labelled share of an annotator's posts."""
     told = f"{done} of {items}"
     return Markup('<progress value="{}" max="{}" aria-label="{}"></progress> {}').format(
         done, max(items, 1), told, told
@@ -113,7 +113,7 @@ def _bar(done: int, items: int) -> Markup:
 
 
 def _answers_a_day(labels: pd.DataFrame) -> dict[str, float]:
-    """How many answers each person gives on a day on which they work."""
+    """Return each annotator's number of answers per working day."""
     current = present(labels)
     mine = current[(current["phase"] == Phase.INDEPENDENT) & (current["status"] != Status.WITHDRAWN)]
     days = mine.assign(day=mine["given_at"].str[:10]).groupby("annotator")["day"].agg(["size", "nunique"])
@@ -143,7 +143,7 @@ def _agreement(
 
 
 def _newest(rounds: Sequence[tuple[RoundFolder, Progress]], findings: Findings) -> list[Section]:
-    """The disagreements that came up last."""
+    """Return the latest disagreements."""
     at: dict[str, str] = {}
     for folder, _ in rounds:
         for row in labels_of(present(folder.labels())):
@@ -158,7 +158,7 @@ def _newest(rounds: Sequence[tuple[RoundFolder, Progress]], findings: Findings) 
 
 
 def _by_eye(rounds: Sequence[tuple[RoundFolder, Progress]]) -> list[Section]:
-    """Answers that could not be used, and posts that all annotators skipped: a person has to look at them."""
+    """List unusable answers and posts that all annotators skipped, for manual checking."""
     rows = []
     for folder, _ in rounds:
         if folder.sealed:
@@ -184,6 +184,6 @@ def _by_eye(rounds: Sequence[tuple[RoundFolder, Progress]]) -> list[Section]:
 
 
 def _place(folder: RoundFolder, row: Label) -> Markup:
-    """The item, with a link to where its annotator can correct it: their project, or the folder of sheets."""
+    """Return the item with a link to its annotator's project or sheets folder, for corrections."""
     address = project_address(folder, row.annotator) if row.channel == Channel.LABEL_STUDIO else ""
     return Markup('<a href="{}">{}</a>').format(address or f"{folder.number}/sheets/", row.item_id)

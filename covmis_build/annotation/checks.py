@@ -1,9 +1,9 @@
-"""Posts of earlier rounds, hidden among a round's own: checks, whose label is known, and repeats.
+"""Posts of earlier rounds hidden in a round: checks with a known label, and repeats.
 
-Checks are the same for everybody. Repeats are each person's own: posts that they have labelled in a sealed round, drawn
-by chance whatever became of them; how often both labels are the same is their agreement with themselves. (Checks that
-somebody has labelled before count there, too.) Both are in a folder of their own, annotation/checks/c002 for round
-002, with their labels and the checks' key: nothing of them counts for gold, agreement, a seal or a release.
+Checks are the same for all annotators. Repeats are individual: random posts that the annotator has labelled in a sealed
+round, whatever their gold label. They measure self-agreement, to which checks that the annotator labelled before also
+contribute. Both are stored in a separate folder, annotation/checks/c002 for round 002, with their labels and the
+checks' key. They are excluded from gold, agreement, seals and releases.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 
 
 APART = 3
-"""In the order "claim", so many of a person's own posts stand apart from their claim for each hidden one that does."""
+"""In the order "claim": how many of an annotator's own posts leave their claim per hidden post."""
 
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """How often a person gave a post the label that they had given the same post before, and how long ago."""
+    """How often an annotator repeated their earlier label of a post, and after how long."""
 
     annotator: str
     posts: int
@@ -59,7 +59,7 @@ class Repeat:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What the checks of a round say of its people."""
+    """Results of a round's checks."""
 
     posts: int
     accuracies: tuple[Accuracy, ...]
@@ -67,14 +67,14 @@ class Checked:
 
     @property
     def notes(self) -> list[str]:
-        """In words: everybody's share of known labels, and how far people agree with themselves."""
+        """Return each annotator's share of known labels and self-agreement as text."""
         told = [f"Checks, {row}." for row in self.accuracies if not row.label]
         told += [f"Labelled twice by the same annotator, {row}." for row in self.repeats]
         return told or ["Posts of earlier rounds are hidden in this round; they have no answers yet."]
 
 
 def how_many(frozen: pd.DataFrame, options: Annotation) -> int:
-    """How many checks make up the wanted share of what one person is given of these items."""
+    """Return the number of checks that make up the wanted share of an annotator's work."""
     people = max(len(options.people), 1)
     return math.ceil(options.checks * len(for_people(frozen)) * min(options.per_item, people) / people)
 
@@ -83,12 +83,12 @@ def own_again(
     work: Mapping[str, Sequence[str]], sealed: Sequence[RoundFolder], there: Collection[str], share: float,
     *, number: str, seed: int,
 ) -> dict[str, list[str]]:  # fmt: skip
-    """For each person as many of the posts `there` that they have labelled before as make up this share of their work.
+    """Sample repeats for each annotator: posts of `there` that they have labelled, up to this share of their work.
 
-    A post that they have had twice does not come a third time.
+    A post is repeated only once per annotator.
     """
     folders = [folder for round_ in sealed for folder in (round_, round_.checks) if folder]
-    times = Counter((row.annotator, row.item_id) for folder in folders for row in _given(folder))
+    times = Counter((row.annotator, row.item_id) for folder in folders for row in _independent_labels(folder))
     again = {}
     for who, items in work.items():
         once = [
@@ -101,14 +101,14 @@ def own_again(
 
 
 def repeats_in(checks: RoundFolder) -> dict[str, list[str]]:
-    """Whose are the repeats in this folder: each person's own."""
+    """Return each annotator's repeats in this folder."""
     return checks.about.repeats or {}
 
 
 def hidden_in(
     work: Mapping[str, Sequence[str]], round_: RoundFolder, *, order: str, seed: int
 ) -> dict[str, list[str]]:
-    """What each annotator gets: their work with the hidden posts in it, in one order; who has no work gets none."""
+    """Return each annotator's work with the hidden posts in it, in one order. Annotators without work get none."""
     checks = round_.checks
     if checks is None:
         return {who: list(items) for who, items in work.items()}
@@ -127,10 +127,10 @@ def hidden_in(
 def among(
     items: Sequence[str], hidden: Sequence[str], claims: Mapping[str, str], who: str, order: str, seed: int
 ) -> list[str]:
-    """These items with the hidden ones among them, in this person's order; a place tells nobody which is which.
+    """Insert the hidden items into this annotator's order so that their position does not reveal them.
 
-    In the order "claim" a hidden post would come alone, or as one of few, where the others' claims come whole. So posts
-    of the person's own work leave their claim, too, and stand anywhere: one that does is more often theirs than not.
+    In the order "claim" the posts of a claim are adjacent, so a lone post would reveal that it is hidden. Therefore some
+    of the annotator's own posts also leave their claim: a lone post is more often an ordinary one.
     """
     if order == "mixed" or not hidden:
         return in_order([*items, *hidden], claims, who, order, seed)
@@ -143,16 +143,16 @@ def among(
 
 
 def checks_of(checks: RoundFolder, rounds: Sequence[RoundFolder]) -> Checked:
-    """How often everybody gave the known label, and the label that they themselves had given in an earlier round."""
+    """Count how often annotators gave the known label, and their own label of an earlier round."""
     own = checks.number.removeprefix(checks.kind)
     earlier = [round_ for round_ in rounds if round_.number < own]
     return Checked(len(checks.decisions()), tuple(accuracies(checks)), tuple(_repeats(checks, earlier)))
 
 
 def _repeats(checks: RoundFolder, earlier: Sequence[RoundFolder]) -> list[Repeat]:
-    before = {(row.annotator, row.item_id): row for round_ in earlier for row in _given(round_)}
+    before = {(row.annotator, row.item_id): row for round_ in earlier for row in _independent_labels(round_)}
     pairs: dict[str, list[tuple[bool, float]]] = {}
-    for row in _given(checks):
+    for row in _independent_labels(checks):
         then = before.get((row.annotator, row.item_id))
         if then:
             equal = then.label == row.label
@@ -166,8 +166,8 @@ def _repeats(checks: RoundFolder, earlier: Sequence[RoundFolder]) -> list[Repeat
     return rows
 
 
-def _given(round_: RoundFolder) -> list[Label]:
-    """The labels that people gave for themselves."""
+def _independent_labels(round_: RoundFolder) -> list[Label]:
+    """Return the independent labels of people."""
     return labels_of(independent(usable(round_.labels(), round_.items())))
 
 

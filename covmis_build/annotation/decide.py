@@ -1,4 +1,4 @@
-"""A round's disagreements as they stand, without names, and deciding one of them straight into the record."""
+"""List a round's disagreements without names, and record a decision on one of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from covmis_build.annotation import adjudication
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.answers import Channel, Phase, Status, answered, labels_of, present
 from covmis_build.annotation.frozen_items import by_item
-from covmis_build.annotation.gold import How, decide_round, write_decisions
+from covmis_build.annotation.gold import LabelSource, decide_round, write_decisions
 from covmis_build.errors import InputError, counted
 from covmis_build.report.result import Result
 from covmis_build.text.shown import shown_parts
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class State(StrEnum):
-    """What a disagreement waits for."""
+    """The next step of a disagreement."""
 
     TO_DISCUSS = "to discuss"
     FOR_ADJUDICATOR = "for the adjudicator"
@@ -43,13 +43,13 @@ class Disagreement(Result):
     parts: Parts
     versions: tuple[Version, ...]
     pair: str
-    """The labels that were given, in the scheme's order: "favor / neither"."""
+    """The different labels in the scheme's order: "favor / neither"."""
     state: State
     label: str = ""
     how: str = ""
     reason: str = ""
     discussed: str = ""
-    """What the discussion noted."""
+    """The discussion's note."""
     by_adjudicator: bool = False
     """Whether the next decision is the adjudicator's."""
     alone: bool = False
@@ -57,22 +57,22 @@ class Disagreement(Result):
 
     @property
     def text(self) -> str:
-        """What was shown: the claim, the post and what it quotes or answers, a line each."""
+        """Return what was shown, one line each: the claim, the post, and the quoted or answered post."""
         return "\n".join(f"{name}: {value}" for name, value in self.parts)
 
     @property
     def outcome(self) -> str:
-        """The label that was decided, or what it waits for."""
+        """Return the decided label, or the next step."""
         return self.label or self.state
 
     @property
     def summary(self) -> Summary:
-        """Where it stands, in a sentence."""
+        """Return the state as a sentence."""
         how = f" ({self.how})" if self.how else ""
         return [f"Round {self.round}, {self.item_id}: {self.outcome}{how}."]
 
     def to_dict(self) -> dict[str, Any]:
-        """As `covmis round decide --json` prints it, without texts."""
+        """Return what `covmis round decide --json` prints, without texts."""
         return {
             "round": self.round, "item_id": self.item_id, "labels": [version.label for version in self.versions],
             "state": self.state, "label": self.label, "how": self.how, "reason": self.reason,
@@ -81,18 +81,18 @@ class Disagreement(Result):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Disagreements(Result):
-    """The disagreements of a round, those that wait first."""
+    """The disagreements of a round, undecided ones first."""
 
     round: str
     rows: tuple[Disagreement, ...]
 
     @property
     def waiting(self) -> tuple[Disagreement, ...]:
-        """Those without a decision."""
+        """Return the undecided disagreements."""
         return tuple(row for row in self.rows if row.state != State.DECIDED)
 
     def of(self, item: str) -> Disagreement:
-        """The disagreement about this item."""
+        """Return the disagreement about this item."""
         for row in self.rows:
             if row.item_id == item:
                 return row
@@ -103,7 +103,7 @@ class Disagreements(Result):
 
     @property
     def summary(self) -> Summary:
-        """How many wait, and a row for each."""
+        """Return the number of undecided ones, and one row each."""
         import pandas as pd
 
         single = sum(row.alone for row in self.rows)
@@ -111,7 +111,7 @@ class Disagreements(Result):
         differ = counted(len(self.rows) - single, "disagreements")
         sentence = f"Round {self.round}: {differ}, {len(self.waiting)} to decide.{alone}"
         rows = [
-            (row.item_id, row.pair, "one label" if row.how == How.SINGLE else row.state, row.label)
+            (row.item_id, row.pair, "one label" if row.how == LabelSource.SINGLE else row.state, row.label)
             for row in self.rows
         ]
         return [
@@ -120,12 +120,12 @@ class Disagreements(Result):
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """As `covmis round decide --json` prints it without an item."""
+        """Return what `covmis round decide --json` prints without an item."""
         return {"round": self.round, "disagreements": [row.to_dict() for row in self.rows]}
 
 
 def disagreements_of(round_: RoundFolder, *, seed: int) -> Disagreements:
-    """The disagreements of a round, those that wait first; posts whose text was purged are left out."""
+    """Return a round's disagreements, undecided ones first, without posts whose text was purged."""
     frozen, labels = round_.items(), round_.labels()
     items = by_item(frozen)
     disputed = [
@@ -157,7 +157,7 @@ def disagreements_of(round_: RoundFolder, *, seed: int) -> Disagreements:
 
 
 def _reasons(current: pd.DataFrame) -> dict[str, str]:
-    """Why each item was decided as it was; the adjudicator's reason goes before the discussion's."""
+    """Return the reason for each decision; the adjudicator's takes precedence over the discussion's."""
     rows = [row for row in labels_of(current) if row.status == Status.GIVEN and row.reason]
     return {
         row.item_id: row.reason
@@ -176,9 +176,9 @@ def decide(
     discuss: bool,
     now: str,
 ) -> None:
-    """Record one decision: the discussion's, or the adjudicator's where that is due or already given.
+    """Record one decision, of the discussion or (if due or already given) of the adjudicator.
 
-    `written` has the cells that a decision sheet has: label, sub_label, error_class, reason, comment.
+    `written` has the cells of a decision sheet: label, sub_label, error_class, reason, comment.
     """
     record.refuse_sealed(round_)
     item, frozen = case.item_id, by_item(round_.items())

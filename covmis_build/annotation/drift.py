@@ -1,4 +1,4 @@
-"""Whether somebody's use of a label drifts away from the others', and how long people take for an item."""
+"""Drift: changes over rounds in how an annotator uses a label compared with the others. Also the time per item."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Difference(Struct, frozen=True):
-    """How much more often somebody gives a label in a round than the others do on the same items."""
+    """How much more often an annotator gives a label in a round than the others do on the same items."""
 
     round: str
     items: int
@@ -27,7 +27,7 @@ class Difference(Struct, frozen=True):
 
 
 class Drift(Struct, frozen=True):
-    """A person's differences in a label, round by round; `p` tests whether they are the same in all."""
+    """An annotator's differences in one label by round; `p` tests whether they are equal in all rounds."""
 
     annotator: str
     label: str
@@ -36,7 +36,7 @@ class Drift(Struct, frozen=True):
 
 
 class TimePerItem(Struct, frozen=True):
-    """How many of somebody's labels are timed, and the quartiles of the seconds they took."""
+    """Number of an annotator's timed labels, and quartiles of their seconds."""
 
     annotator: str
     timed: int
@@ -46,10 +46,10 @@ class TimePerItem(Struct, frozen=True):
 
 
 def drift(rows: pd.DataFrame, classes: Sequence[str]) -> list[Drift]:
-    """For each person and label: how much more often than the others on the same items, round by round.
+    """Compare each annotator's use of each label with the others' on the same items, by round.
 
-    `p` is that of a chi-square test over the rounds' paired differences; with several labels, each p of a person is
-    multiplied by their number.
+    `p` is from a chi-square test over the rounds' paired differences. With several labels, each p of an annotator is
+    multiplied by the number of labels.
     """
     if "round" not in rows.columns or rows["round"].nunique() < 2:
         return []
@@ -67,7 +67,7 @@ def drift(rows: pd.DataFrame, classes: Sequence[str]) -> list[Drift]:
 
 
 def _difference(round_: str, rows: pd.DataFrame, who: str, label: str) -> Difference:
-    """The mean difference, item by item, between this person and the others, and its standard error."""
+    """Return the mean item-wise difference of this annotator and the others, and its standard error."""
     mine = rows[rows["annotator"] == who].set_index("item")["label"] == label
     others = (
         (rows.loc[rows["annotator"] != who, "label"] == label)
@@ -90,7 +90,7 @@ def _changed(rounds: Sequence[Difference]) -> float | None:
 
 
 def time_per_item(rows: pd.DataFrame) -> list[TimePerItem]:
-    """For each person whose labels are timed."""
+    """Return the time per item of each annotator with timed labels."""
     if "seconds" not in rows.columns:
         return []
     times = []

@@ -1,4 +1,4 @@
-"""A purged post may be in other frozen items: quoted, or as what they answer. There, too, its text goes."""
+"""Remove purged posts from other frozen items that quote or answer them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ PLACES = ("quoted", "parent")
 def in_context(
     rounds: Path, post_ids: Collection[str], known: Mapping[str, Collection[str]]
 ) -> dict[str, set[str]]:
-    """For `quoted` and `parent`, the frozen posts of others that show a purged one there.
+    """Return for `quoted` and `parent` the items of other posts that show a purged post.
 
-    `known` names the posts that are known to quote or answer one; items that show the text of one are found as well.
-    Ask before anything is forgotten: it takes the texts to compare with.
+    `known` names the posts known to quote or answer one; items that contain a purged text are found as well. Call it
+    before the purge, because it compares with the texts.
     """
     frozen_items = [round_.items() for round_ in record.every_round(rounds)]
     purged = set(post_ids)
@@ -43,9 +43,9 @@ def forget_context(
     rounds: Path, post_ids: Collection[str], showing: Mapping[str, Collection[str]],
     without_addresses: Callable[[str], str],
 ) -> int:  # fmt: skip
-    """Take purged posts out of what other items show with them, and their addresses out of texts; how many lost something.
+    """Remove purged posts from the context of other items, and their URLs from texts. Returns the number of changed items.
 
-    Other people's texts and labels stay; the salt goes, so that seals still verify.
+    Other authors' texts and labels stay. The salt is removed, so that seals still verify.
     """
     count, purged = 0, set(post_ids)
     for round_ in record.every_round(rounds):
@@ -84,7 +84,7 @@ def _plain(shown: Any) -> list[dict[str, Any]]:
 
 
 def _cleaned(shown: Any, without_addresses: Callable[[str], str]) -> list[dict[str, Any]]:
-    """Cards or media whose texts name no purged post."""
+    """Return cards or media without those whose text names a purged post."""
     return [
         {name: without_addresses(text) if isinstance(text, str) else text for name, text in part.items()}
         for part in shown

@@ -1,7 +1,7 @@
-"""Opening a round freezes it: from then on its items are inputs, complete without data/build.
+"""Opening a round freezes its items. They then no longer depend on data/build.
 
-A frozen item carries everything that annotators see and everything that the corpus needs. `shown` is the salted
-hash of what is on screen; a purge takes text and salt and leaves the hash, so seals still verify.
+A frozen item contains everything that annotators see and the corpus needs. `shown` is the salted hash of what is on
+screen. A purge removes text and salt and keeps the hash, so seals still verify.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def freeze(  # noqa: PLR0913 - a round freezes what all of these tables say
 ) -> pd.DataFrame:
     """Freeze the sampled items of the next `claims_per_round` claims, in the order of claims.csv (see `next_claims`).
 
-    Automatic items are frozen too; only audited ones are shown to people. `salt` is the round's secret; without one
-    the salts follow from the seed. Raises InputError if nothing is left to open.
+    Automatic items are frozen too, but annotators see only the audited ones. `salt` is the round's secret; without it the
+    salts are computed from the seed. Raises InputError if there is nothing left to open.
     """
     import pandas as pd
 
@@ -87,12 +87,12 @@ def freeze(  # noqa: PLR0913 - a round freezes what all of these tables say
 def next_claims(
     order: Sequence[str], waiting: Collection[str], begun: Collection[str], count: int
 ) -> list[str]:
-    """The claims that a round takes: `count` of those with sampled posts that no round has, new ones first."""
+    """Choose `count` claims that have sampled posts in no round yet; claims without any round come first."""
     return sorted((claim for claim in order if claim in waiting), key=lambda claim: claim in begun)[:count]
 
 
 def _fact_checks(claims: pd.DataFrame) -> list[str]:
-    """What fact-checkers say of each claim: their verdict, and the titles of their articles."""
+    """Return the fact-checkers' verdict on each claim, and their articles' titles."""
     verdicts = claims["verdict"] if "verdict" in claims else [""] * len(claims)
     return [
         "\n".join(filter(None, [text_of(verdict), *list_of(titles)]))
@@ -106,7 +106,7 @@ def _posts(posts: pd.DataFrame, wanted: set[str]) -> pd.DataFrame:
 
 
 def _complete(items_of_sample: pd.DataFrame) -> None:
-    """Refuse items whose post, claim or probability is not among the tables."""
+    """Refuse items whose post, claim or probability is missing in the tables."""
     for column, table in (("text", "posts"), ("claim", "claims"), ("p_claim", "items")):
         missing = items_of_sample.loc[items_of_sample[column].isna(), "item_id"]
         if len(missing):
@@ -141,17 +141,17 @@ def _frozen(
 
 
 def rows_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """The rows, each by its columns' names."""
+    """Return the rows as records by column name."""
     return [{str(name): cell for name, cell in row.items()} for row in frame.to_dict("records")]
 
 
 def by_item(frozen: pd.DataFrame) -> dict[str, Mapping[str, Any]]:
-    """The row of each item, with the columns of `FROZEN`."""
+    """Return the row of each item, with the columns of `FROZEN`."""
     return {row["item_id"]: row for row in rows_of(frozen)}
 
 
 def for_people(frozen: pd.DataFrame) -> pd.DataFrame:
-    """The items that annotators label: all but the automatic ones outside the audit."""
+    """Return the items that annotators label: all except automatic ones outside the audit."""
     return frozen[(frozen["automatic_label"] == "") | frozen["audited"].astype(bool)]
 
 
@@ -166,13 +166,13 @@ def assignment(
     workload: Mapping[str, float] | None = None,
     twice: str = "",
 ) -> dict[str, list[str]]:
-    """Who labels what: for each annotator their items, in an order of their own.
+    """Assign items to annotators: for each annotator, items in an individual order.
 
-    Keyed, so a change of the roster moves as little as it can, and the person who has labelled an item keeps it. Someone
-    who left keeps the labels they gave: those items need one annotator less. Purged items are nobody's work.
-    `order` "claim" keeps the posts of a claim together, the claims in an order of the annotator's own. `workload` are
-    shares of the work: who has 0.5 is half as likely to get an item. An item that somebody gave the label `twice` goes
-    to one person more. No item is left to machines alone.
+    The assignment is keyed: a change of the roster moves as few items as possible, and an annotator keeps the items that
+    they have labelled. Labels of former annotators count: their items need one annotator less. Purged items are omitted.
+    `order` "claim" keeps the posts of a claim together, with the claims in an individual order. `workload` contains
+    relative shares: an annotator with 0.5 is half as likely to get an item. An item labelled `twice` gets one more
+    annotator. No item is labelled by models only.
     """
     shares = workload or {}
     given = independent(labels)
@@ -187,12 +187,10 @@ def assignment(
         labelled_by = [who for who in annotators if (item, who) in has]
         enough = len(labelled_by) >= need and not all(map(is_machine, labelled_by))
         ranked = sorted(
-            labelled_by
-            if enough
-            else annotators,  # the others are not asked: a hash for each would be wasted
+            labelled_by if enough else annotators,  # only models remain: hashes for them would be wasted
             key=lambda who: (
                 (item, who) not in has,
-                # the first to ring of clocks that run at the speed of the shares; all at one speed: the least number
+                # Exponential waiting times with the shares as rates; with equal shares, the smallest number wins.
                 -math.log1p(-keyed.uniform(seed, "assignment", item, who)) / shares.get(who, 1.0),
             ),
         )
@@ -206,7 +204,7 @@ def assignment(
 
 
 def in_order(items: list[str], claims: Mapping[str, str], who: str, order: str, seed: int) -> list[str]:
-    """These items in the order in which this person gets them: more items leave the order of the others."""
+    """Sort these items in this annotator's order. Further items do not change the order of the others."""
     mixed = keyed.order(seed, f"order of {who}", items)
     if order == "mixed":
         return mixed
@@ -216,7 +214,7 @@ def in_order(items: list[str], claims: Mapping[str, str], who: str, order: str, 
 
 
 def frozen_items(rounds: Path) -> pd.DataFrame:
-    """All items of all opened rounds of a study, round by round; a folder without rounds is an empty table."""
+    """Read all items of all opened rounds of a study. Without rounds the table is empty."""
     import pandas as pd
 
     parts = [read_items(folder) for folder in round_folders(rounds)]
@@ -228,7 +226,7 @@ PAIR = ["item_id", "claim_id", "post_id"]
 
 
 def frozen_pairs(rounds: Path) -> Any:
-    """The ids of the same items, their claims and posts, as columns by name; read without loading pandas."""
+    """Read the ids, claims and posts of these items as columns, without loading pandas."""
     columns: dict[str, list[str]] = {name: [] for name in PAIR}
     for folder in round_folders(rounds):
         items = storage.read_parquet(folder / "items.parquet", PAIR, storage.RESTORED, only=PAIR)
@@ -238,15 +236,15 @@ def frozen_pairs(rounds: Path) -> Any:
 
 
 def round_folders(rounds: Path) -> list[Path]:
-    """The opened rounds' folders, in order."""
+    """Return the folders of the opened rounds, in order."""
     return sorted(path.parent for path in rounds.glob("[0-9][0-9][0-9]/items.parquet"))
 
 
 def read_items(folder: Path) -> pd.DataFrame:
-    """The frozen items of the round in this folder."""
+    """Read the frozen items of the round in this folder."""
     return storage.read_once(folder / "items.parquet", "frozen")
 
 
 def write_items(folder: Path, frozen: pd.DataFrame) -> None:
-    """Freeze these items in the round's folder."""
+    """Write these frozen items to the round's folder."""
     storage.write_table(folder / "items.parquet", frozen, "frozen")

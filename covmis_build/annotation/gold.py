@@ -1,6 +1,6 @@
-"""Gold: the one label of an item that counts, and the only door to it.
+"""Gold: the final label of each item. All other modules read it here.
 
-A sealed round's gold is its decisions, as they were sealed; an open round's is what its labels say so far.
+A sealed round's gold is its sealed decisions. An open round's gold follows from its current labels.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from covmis_build.records import Label
 
 
-class How(StrEnum):
-    """How an item came by its gold label."""
+class LabelSource(StrEnum):
+    """The source of a gold label."""
 
     AUTOMATIC = "automatic"
     AUDITED = "audited"
@@ -38,9 +38,9 @@ class How(StrEnum):
 
 
 def gold_of(rounds: Sequence[RoundFolder]) -> pd.DataFrame:
-    """The table `gold` over all rounds that count; release, estimates, card and bundle come here and nowhere else.
+    """Return the table `gold` of all rounds that count, for release, estimates, card and bundle.
 
-    `rounds` are all rounds of the study, in order: seals are a chain. Pilots count for nothing. Raises BrokenSeal.
+    `rounds` are all rounds of the study in order, because seals form a chain. Pilots are excluded. Raises BrokenSeal.
     """
     import pandas as pd
 
@@ -51,7 +51,7 @@ def gold_of(rounds: Sequence[RoundFolder]) -> pd.DataFrame:
 
 
 def said_by_people(rounds: Sequence[RoundFolder]) -> list[tuple[str, str, str]]:
-    """What people said of each item on their own, in rounds that count: item, annotator, label."""
+    """Return people's independent labels in rounds that count: item, annotator, label."""
     return [
         (item, row.annotator, row.label)
         for round_ in rounds
@@ -63,7 +63,7 @@ def said_by_people(rounds: Sequence[RoundFolder]) -> list[tuple[str, str, str]]:
 
 
 def check_seals(rounds: Sequence[RoundFolder]) -> None:
-    """Refuse rounds of which a sealed part is not what it was; name the first, and what changed."""
+    """Refuse rounds that were changed after sealing. The error names the first round and the changes."""
     for round_, check in zip(rounds, verify_chain(rounds), strict=True):
         if check.sealed and check.changed:
             raise BrokenSeal(
@@ -74,17 +74,17 @@ def check_seals(rounds: Sequence[RoundFolder]) -> None:
 
 
 def decisions_of(round_: RoundFolder) -> pd.DataFrame:
-    """A sealed round's decisions; what the labels of an open one say now."""
+    """Return a sealed round's decisions, or an open round's current gold."""
     return round_.decisions() if round_.sealed else decide_round(round_)
 
 
 def decide_round(round_: RoundFolder) -> pd.DataFrame:
-    """What this round's labels say now, also in a pilot round (where it counts for nothing)."""
+    """Compute the gold of this round's current labels, also for a pilot (which is excluded later)."""
     return decide(round_.items(), round_.labels(), per_item=round_.per_item, twice=round_.twice)
 
 
 def write_decisions(round_: RoundFolder) -> pd.DataFrame:
-    """Write what the round's labels say to decisions.parquet; a sealed round keeps what it has."""
+    """Write the gold to decisions.parquet. A sealed round keeps its file."""
     if round_.sealed:
         return round_.decisions()
     decisions = decide_round(round_)
@@ -93,59 +93,61 @@ def write_decisions(round_: RoundFolder) -> pd.DataFrame:
 
 
 def undecided_items(frozen: pd.DataFrame, decided: pd.DataFrame) -> list[str]:
-    """The items that have no gold label yet; a purged post can get none any more."""
+    """Return the items without a gold label. Purged posts are omitted, since they can no longer get one."""
     return sorted(set(frozen.loc[frozen["salt"] != "", "item_id"]) - set(decided["item_id"]))
 
 
 def decide(frozen: pd.DataFrame, labels: pd.DataFrame, *, per_item: int, twice: str = "") -> pd.DataFrame:
-    """What these labels say: one for each item that has one, and how it came about (the table `gold`).
+    """Derive the gold label of each item and its source (the table `gold`).
 
     automatic     by the rule, outside the audit
     audited       an automatic item that people labelled: their label counts, whatever it is
-    adjudicated   the adjudicator's word
-    discussed     what the annotators agreed on afterwards
-    agreed        all said the same before talking
-    majority      more than half of at least three said the same
-    single        only one person's label is to be had, also where a machine gave the same
+    adjudicated   decided by the adjudicator
+    discussed     agreed in the discussion
+    agreed        all independent labels are equal
+    majority      more than half of at least three labels are equal
+    single        the label of the only person, even if a model agrees
 
-    An item that too few have answered, or that nobody has decided, has none yet; with the label `twice`, one more has to
-    answer.
+    An item without enough answers or without a decision has no gold yet. With the label `twice` it needs one more answer.
     """
     import pandas as pd
 
-    settled = _settled(frozen, labels)
+    settled = _decided_labels(frozen, labels)
     answers = answered(frozen, labels)
     rows = []
     for row in rows_of(frozen):
         item = row["item_id"]
         if item not in answers:
-            rows.append((item, row["automatic_label"], How.AUTOMATIC, row["round"]))
+            rows.append((item, row["automatic_label"], LabelSource.AUTOMATIC, row["round"]))
             continue
         decision = settled.get(item) or _independent(answers[item], per_item, twice)
         if decision:
             label, how = decision
-            rows.append((item, label, How.AUDITED if row["automatic_label"] else how, row["round"]))
+            rows.append((item, label, LabelSource.AUDITED if row["automatic_label"] else how, row["round"]))
     return pd.DataFrame(rows, columns=["item_id", "label", "how", "round"], dtype=object)
 
 
-def _settled(frozen: pd.DataFrame, labels: pd.DataFrame) -> dict[str, tuple[str, How]]:
-    """Items that were talked over or went to the adjudicator, whose word goes before the discussion's."""
+def _decided_labels(frozen: pd.DataFrame, labels: pd.DataFrame) -> dict[str, tuple[str, LabelSource]]:
+    """Return the items decided in discussion or adjudication; the adjudicator takes precedence."""
     current = usable(labels, frozen)
     current = current[current["status"] == Status.GIVEN]
-    settled: dict[str, tuple[str, How]] = {}
-    for phase, how in ((Phase.DISCUSSION, How.DISCUSSED), (Phase.ADJUDICATION, How.ADJUDICATED)):
+    settled: dict[str, tuple[str, LabelSource]] = {}
+    for phase, how in (
+        (Phase.DISCUSSION, LabelSource.DISCUSSED),
+        (Phase.ADJUDICATION, LabelSource.ADJUDICATED),
+    ):
         rows = current[current["phase"] == phase]
         settled |= {item: (label, how) for item, label in zip(rows["item_id"], rows["label"], strict=True)}
     return settled
 
 
-def _independent(rows: list[Label], per_item: int, twice: str) -> tuple[str, How] | None:
+def _independent(rows: list[Label], per_item: int, twice: str) -> tuple[str, LabelSource] | None:
     counted = [row for row in deciding(rows) if row.status == Status.GIVEN]
     people = [row for row in counted if not is_machine(row.annotator)]
     given = [row.label for row in counted]
     if len(rows) < per_item + (bool(twice) and twice in given) or not people:
-        return None  # what machines alone have labelled has no gold
+        return None  # labels of models alone give no gold
     label, count = Counter(given).most_common(1)[0]
     if count == len(given):
-        return label, How.SINGLE if len(people) == 1 else How.AGREED
-    return (label, How.MAJORITY) if len(people) >= 3 and 2 * count > len(given) else None
+        return label, LabelSource.SINGLE if len(people) == 1 else LabelSource.AGREED
+    return (label, LabelSource.MAJORITY) if len(people) >= 3 and 2 * count > len(given) else None

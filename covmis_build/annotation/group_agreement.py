@@ -1,4 +1,4 @@
-"""Agreement round by round, claim by claim, kind by kind; and whether the rounds have one kappa."""
+"""Agreement by round, claim and query type, and a test whether all rounds have the same kappa."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class RoundAgreement(Struct, frozen=True):
-    """A round's headline kappa: Cohen's for two people, Fleiss' for more."""
+    """A round's headline kappa: Cohen's for two annotators, Fleiss' for more."""
 
     round: str
     items: int
@@ -33,7 +33,7 @@ class RoundAgreement(Struct, frozen=True):
 
 
 class GroupAgreement(Struct, frozen=True):
-    """The same of a part of the items."""
+    """Agreement in a group of items."""
 
     name: str
     items_with_two_labels: int
@@ -44,25 +44,25 @@ class GroupAgreement(Struct, frozen=True):
 
 
 class ClaimAgreement(GroupAgreement, frozen=True):
-    """Agreement about one claim."""
+    """Agreement on one claim."""
 
     name: str = field(name="claim")
 
 
 class KindAgreement(GroupAgreement, frozen=True):
-    """Agreement on the posts that one query type found."""
+    """Agreement on the posts that one query type matched."""
 
     name: str = field(name="kind")
 
 
 class Homogeneity(ChiSquare, frozen=True):
-    """The test that all rounds have one kappa (Fleiss' chi-square over inverse variances), and that kappa."""
+    """Test that all rounds have the same kappa (Fleiss' chi-square over inverse variances), and the pooled kappa."""
 
     common_kappa: float
 
 
 def by_round(rows: pd.DataFrame, classes: Sequence[str], column: str = "round") -> list[RoundAgreement]:
-    """Kappa of every round, with its interval."""
+    """Kappa of each round, with its interval."""
     if column not in rows.columns:
         return []
     return [_agreement(str(name), part, classes) for name, part in rows.groupby(column, sort=True)]
@@ -71,7 +71,7 @@ def by_round(rows: pd.DataFrame, classes: Sequence[str], column: str = "round") 
 def by_group(
     rows: pd.DataFrame, classes: Sequence[str], column: str, group: type[GroupAgreement]
 ) -> list[GroupAgreement]:
-    """Agreement within each group that this column names."""
+    """Agreement within each group of this column."""
     return [
         group(each.round, each.items_with_two_labels, each.raw_agreement, each.value, each.low, each.high)
         for each in by_round(rows, classes, column)
@@ -98,7 +98,7 @@ def _agreement(round_: str, rows: pd.DataFrame, classes: Sequence[str]) -> Round
 
 
 def too_small(rounds: Sequence[RoundAgreement]) -> list[str]:
-    """The warning that single rounds are too small to be compared."""
+    """Return the warning that single rounds are too small for a comparison."""
     errors = [round_.se for round_ in rounds if round_.se]
     if len(rounds) < 2 or not errors:
         return []
@@ -111,7 +111,7 @@ def too_small(rounds: Sequence[RoundAgreement]) -> list[str]:
 
 
 def homogeneity(rounds: Sequence[RoundAgreement]) -> tuple[Homogeneity | None, list[str]]:
-    """The test that all rounds have one kappa, and its words."""
+    """Test that all rounds have the same kappa, with the result as text."""
     kappas = [(round_.value, round_.se) for round_ in rounds if round_.value is not None and round_.se]
     if len(kappas) < 2:
         return None, []

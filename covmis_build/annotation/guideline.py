@@ -1,4 +1,4 @@
-"""The guideline and its versions: what changed since a label was given, and which labels may need another look."""
+"""The guideline and its versions: what changed since a label was given, and which labels may need a second look."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def read_guideline(path: Path) -> str:
-    """The guideline's text; a missing file is an error, because labels refer to it."""
+    """Read the guideline. A missing file is an error, because labels refer to it."""
     if not path.is_file():
         problem = "is a folder, not a file" if path.is_dir() else "is missing"
         raise InputError(problem, file=path, remedy="Write the labelling instructions there, in Markdown")
@@ -33,7 +33,7 @@ def read_guideline(path: Path) -> str:
 
 
 def as_html(text: str) -> Markup:
-    """The guideline as people read it: Markdown with its tables; HTML in it is shown as text, pictures are not fetched.
+    """Convert the guideline from Markdown to HTML. HTML in it is shown as text; images are not loaded.
 
     >>> print(as_html("Label **favor**. <script>").strip())
     <p>Label <strong>favor</strong>. &lt;script&gt;</p>
@@ -47,7 +47,7 @@ def as_html(text: str) -> Markup:
 
 @dataclass(frozen=True, slots=True)
 class EarlierVersion:
-    """Labels that were given under an earlier version, what has changed since, and which may need another look."""
+    """Labels given under an earlier version, the changes since, and the labels that may need a second look."""
 
     version: str
     rounds: list[str]
@@ -60,7 +60,7 @@ class EarlierVersion:
 
     @property
     def sentences(self) -> list[str]:
-        """All of it in words."""
+        """Return all of it as sentences."""
         lines = [
             "",
             f"Version {self.version}: {counted(self.labels, 'labels')}, rounds {', '.join(self.rounds)}",
@@ -78,19 +78,19 @@ class EarlierVersion:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class GuidelineCheck(Result):
-    """The guideline's present version, and the earlier ones that labels were given under."""
+    """The current version of the guideline, and earlier versions with labels."""
 
     version: str
     earlier: tuple[EarlierVersion, ...]
 
     @property
     def look_again(self) -> int:
-        """How many labels may need another look."""
+        """Return how many labels may need a second look."""
         return sum(len(version.look_again) for version in self.earlier)
 
     @property
     def summary(self) -> list[str]:
-        """All of it in words."""
+        """Return all of it as text."""
         told = [line for version in self.earlier for line in version.sentences]
         return [
             f"The guideline is at version {self.version}.",
@@ -105,7 +105,7 @@ class GuidelineCheck(Result):
 def check(rounds: Path, labels: pd.DataFrame, text: str, scheme_labels: Sequence[str]) -> GuidelineCheck:
     """Compare the guideline with the versions under which these labels were given.
 
-    A label may need another look if a changed line names it. If changed lines name no label, all of that version may.
+    A label may need a second look if a changed line names it. If changed lines name no label, all labels of that version may.
     """
     current = guideline_version(text)
     given = present(labels)
@@ -136,7 +136,7 @@ def check(rounds: Path, labels: pd.DataFrame, text: str, scheme_labels: Sequence
 
 
 def difference(before: str, after: str) -> list[str]:
-    """The changed lines, marked - and +, with no context; blank lines and spaces do not count."""
+    """Return the changed lines, marked - and +, without context. Blank lines and spaces are ignored."""
     old, new = ([line.strip() for line in text.splitlines() if line.strip()] for text in (before, after))
     return [
         line
@@ -146,6 +146,6 @@ def difference(before: str, after: str) -> list[str]:
 
 
 def mentioned(label: str, lines: Sequence[str]) -> bool:
-    """Whether one of the lines names this label as a word."""
+    """True if one of the lines contains this label as a word."""
     pattern = re.compile(rf"(?<!\w){re.escape(label)}(?!\w)", re.IGNORECASE)
     return any(pattern.search(line) for line in lines)

@@ -1,4 +1,4 @@
-"""People's labels as a matrix, a row an item and a column a person: read from a frame or a CSV file, and checked."""
+"""Labels as a matrix with one row per item and one column per annotator, read from a frame or CSV and checked."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COLUMNS = "It needs a row for each label, with the columns item, annotator and l
 
 @dataclass(frozen=True, slots=True)
 class LabelMatrix:
-    """Labels as codes: a row an item, a column a person, -1 for no label."""
+    """Labels as codes: one row per item, one column per annotator, -1 for no label."""
 
     codes: NDArray[np.int64]
     items: list[str]
@@ -36,7 +36,7 @@ class LabelMatrix:
 def long_rows(
     given: Any, item: str, annotator: str | Sequence[str], label: str, claim: str | None, round_: str | None
 ) -> pd.DataFrame:
-    """The frame with the columns item, annotator, label, and claim and round where there are any."""
+    """Convert to a long frame with the columns item, annotator, label, and claim and round if present."""
     frame = _independent(frame_of(given))
     if item not in frame.columns and item in frame.index.names:
         frame = frame.reset_index()
@@ -67,7 +67,7 @@ def long_rows(
 
 
 def _independent(frame: pd.DataFrame) -> pd.DataFrame:
-    """Of a release's annotations those that each annotator gave alone, not what was discussed or adjudicated."""
+    """Keep the independent annotations of a release, without discussion and adjudication."""
     if "phase" not in frame.columns or not set(frame["phase"]) <= set(Phase):
         return frame
     alone: pd.DataFrame = frame[frame["phase"] == Phase.INDEPENDENT]
@@ -77,7 +77,7 @@ def _independent(frame: pd.DataFrame) -> pd.DataFrame:
 def _columns_of_people(
     frame: pd.DataFrame, item: str, annotator: str | Sequence[str], label: str, kept: Sequence[str]
 ) -> list[str] | None:
-    """The columns of a wide frame that hold people's labels; None if the frame is long."""
+    """Return the annotator columns of a wide frame; None if the frame is long."""
     if not isinstance(annotator, str):
         for name in annotator:
             if name not in frame.columns:
@@ -91,7 +91,7 @@ def _columns_of_people(
 
 
 def _refuse_no_people(frame: pd.DataFrame, people: Sequence[str]) -> None:
-    """Refuse a wide frame of which a column shares no label with the others: it may be a text, or a confidence."""
+    """Refuse a wide frame with a column that shares no label with the others: it may be a text or a confidence."""
     labels = {name: {_text(cell) for cell in frame[name][~_blank(frame[name])]} for name in people}
     for name, own in labels.items():
         others = set().union(*(labels[other] for other in people if other != name))
@@ -108,7 +108,7 @@ def _refuse_no_people(frame: pd.DataFrame, people: Sequence[str]) -> None:
 
 
 def _missing_column(name: str, frame: pd.DataFrame) -> InputError:
-    """The error about a column that is not there, with those that are."""
+    """Return the error for a missing column, with the existing ones."""
     return InputError(
         f"the column {name} is missing", remedy=f"Columns: {', '.join(map(str, frame.columns)) or 'none'}"
     )
@@ -117,7 +117,7 @@ def _missing_column(name: str, frame: pd.DataFrame) -> InputError:
 def in_scheme(
     rows: pd.DataFrame, labels: Sequence[str] | None, order: Sequence[str] | None
 ) -> tuple[pd.DataFrame, list[str]]:
-    """The rows that have a label, checked; and the scheme: as declared, or the labels that occur."""
+    """Return the labelled rows, checked, and the scheme: as declared, or the labels that occur."""
     rows = _checked(rows, labels or order or ())
     classes = list(order or labels or ()) or sorted(rows["label"].unique())
     if len(set(classes)) < len(classes):
@@ -153,7 +153,7 @@ def _checked(frame: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
 
 
 def _spellings(given: pd.Series, labels: Sequence[str]) -> dict[str, str]:
-    """The declared label of each that is written with other capitals, as in sheets; refuses two spellings of an undeclared one."""
+    """Map labels in other capitals to the declared ones. Refuses two spellings of an undeclared label."""
     spelled = {label.casefold(): label for label in labels}
     others: dict[str, str] = {}
     for label in given.unique():
@@ -170,22 +170,22 @@ def _spellings(given: pd.Series, labels: Sequence[str]) -> dict[str, str]:
 
 
 def _text(cell: Any) -> str:
-    """A cell as text, without blanks around it; whole numbers that a gap in the column made floats are whole again."""
+    """Return a cell as stripped text. Whole numbers that pandas made floats (because of a gap) become integers again."""
     return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell).strip()
 
 
 def _blank(column: pd.Series) -> pd.Series:
-    """Which cells are empty."""
+    """Mark the empty cells of a column."""
     return column.isna() | (column.astype(str).str.strip() == "")
 
 
 def _row(index: Any) -> int | str:
-    """The row as a file counts it, under its header."""
+    """Return the row's number as a file counts it, below the header."""
     return int(index) + 2 if isinstance(index, int) or hasattr(index, "item") else str(index)
 
 
 def label_matrix(rows: pd.DataFrame, classes: Sequence[str]) -> LabelMatrix:
-    """The rows as codes; the claim of an item is that of its first row."""
+    """Encode the rows as a matrix. An item's claim is that of its first row."""
     import numpy as np
     import pandas as pd
 
@@ -194,7 +194,7 @@ def label_matrix(rows: pd.DataFrame, classes: Sequence[str]) -> LabelMatrix:
     codes = np.full((len(items), len(people)), -1, dtype=np.int64)
     codes[row, column] = pd.Categorical(rows["label"], categories=pd.Index(classes)).codes
     claims = None
-    # an empty cell is no claim: then nobody knows which items belong together
+    # without a claim, it is unknown which items belong together
     if "claim" in rows.columns and len(rows) and not _blank(rows["claim"]).any():
         own = rows["claim"].to_numpy(dtype=object)
         first = own[np.unique(row, return_index=True)[1]]
@@ -209,7 +209,7 @@ def label_matrix(rows: pd.DataFrame, classes: Sequence[str]) -> LabelMatrix:
 
 
 def read_labels_file(path: Path) -> pd.DataFrame:
-    """A sheet of labels (item, annotator, label, and maybe claim, round, kind, seconds, comment), for comparison."""
+    """Read a sheet of labels for comparison: item, annotator, label, and optional claim, round, kind, seconds, comment."""
     import pandas as pd
 
     from covmis_build.annotation.channels.sheets import ROW, read_rows
@@ -238,7 +238,7 @@ def read_labels_file(path: Path) -> pd.DataFrame:
 
 
 def _refuse_unlike_labels(rows: Sequence[Mapping[str, str]], path: Path) -> None:
-    """Refuse what would count as a label of its own and is none."""
+    """Refuse values that would wrongly count as labels."""
     from covmis_build.annotation.channels.sheets import ROW
 
     for row in rows:

@@ -1,7 +1,8 @@
-"""Machines among a round's annotators, each admitted by the alternative annotator test: their labels, and people's next to them.
+"""Models as annotators of a round, each admitted by the alternative annotator test.
 
-A machine's predictions are in `sheets/model-NAME.csv` (item_id, prediction), as `covmis model ask` and `covmis model
-prompt --answers` write them. It labels what the round gives it and no more; no label is gold by it (see `gold`).
+A model's predictions are in `sheets/model-NAME.csv` (item_id, prediction), as written by `covmis model ask` and
+`covmis model prompt --answers`. A model labels only the items that the round assigns to it. Its labels alone never
+become gold (see `gold`).
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ if TYPE_CHECKING:
     from covmis_build.annotation.round_folder import RoundFolder
 
 SAID = ("prediction", "label")
-"""The column with the machine's labels: the first of these that is there."""
+"""Possible columns with the model's labels; the first that exists is used."""
 
 
 class BesidePerson(Struct, frozen=True):
-    """A machine with a person: posts that both have labelled, how many alike, and Cohen's κ."""
+    """A model compared with a person: posts labelled by both, equal labels, and Cohen's κ."""
 
     machine: str
     labels: int
@@ -44,12 +45,12 @@ class BesidePerson(Struct, frozen=True):
 
 
 def predictions_path(round_: RoundFolder, code: str) -> Path:
-    """Where a round looks for a machine's predictions."""
+    """Return where a round expects a model's predictions."""
     return round_.sheets / f"{file_stem(code)}.csv"
 
 
 def pull_machine(round_: RoundFolder, code: str, work: Collection[str], path: Path, *, now: str) -> Pulled:
-    """Record what a machine says of the items that the round gives it; predictions of others are not looked at."""
+    """Record a model's predictions for its items in the round. Other predictions are ignored."""
     record.refuse_sealed(round_)
     rows = read_rows(path, ("item_id",)).whole(path)
     column = next((name for name in SAID if rows and name in rows[0]), "")
@@ -79,7 +80,7 @@ def pull_machine(round_: RoundFolder, code: str, work: Collection[str], path: Pa
 
 
 def beside_people(given: pd.DataFrame, values: Sequence[str]) -> list[BesidePerson]:
-    """Each machine with each person. `given` has item, annotator and label."""
+    """Compare each model with each person. `given` has the columns item, annotator and label."""
     said = {
         str(who): dict(zip(rows["item"], rows["label"], strict=True))
         for who, rows in given.groupby("annotator")

@@ -1,4 +1,4 @@
-"""Who has labelled how much of a round, at what pace, and what is left."""
+"""Progress of a round: labelled items, pace and remaining work per annotator."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """One person's part of a round."""
+    """One annotator's part of a round."""
 
     annotator: str
     items: int
@@ -31,18 +31,18 @@ class Worker:
     skipped: int
     left: int
     invalid: int
-    """How many of those left have an answer to give again: an unusable one, or one to another text than the frozen one."""
+    """Number of items left with an answer to correct: unusable, or given to another text than the frozen one."""
     median_seconds: float | None
     minutes_left: float | None
     drafts: int = 0
-    """Answers begun on Label Studio and never submitted, at the last pull."""
+    """Answers begun in Label Studio but not submitted, at the last pull."""
     missing: bool = False
-    """Whether the last pull found no such user on Label Studio."""
+    """True if the last pull found no such user in Label Studio."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Progress(Result):
-    """Where a round stands, and what is next."""
+    """State of a round and its next step."""
 
     round: str
     pilot: bool
@@ -53,19 +53,19 @@ class Progress(Result):
     undecided: int
     next: str
     single: int = 0
-    """Disagreements in which one annotator gave the only label, since the others skipped the post."""
+    """Disagreements with only one label, because the other annotators skipped the post."""
     to_decide: int = 0
-    """Disagreements without a final label; other posts without one wait for labels."""
+    """Disagreements without a final label; other posts without one still need labels."""
 
     @property
     def sentence(self) -> str:
-        """The round in a few words."""
+        """Return the round's state in a few words."""
         kind = " (training)" if self._training else " (pilot)" if self.pilot else ""
         return f"Round {self.round}{kind}, {counted(self.items, 'posts')}{', sealed' if self.sealed else ''}"
 
     @property
     def summary(self) -> list[str | pd.DataFrame]:
-        """All of it in words and a table."""
+        """Return the state as text and table."""
         people = self.to_frame()
         usual = [
             name for name in ("invalid", "drafts", "missing") if name in people and not people[name].any()
@@ -94,7 +94,7 @@ class Progress(Result):
         return kind_of(self.round) == RoundKind.TRAINING
 
     def to_frame(self) -> pd.DataFrame:
-        """A row a person."""
+        """Return one row per annotator."""
         import pandas as pd
 
         return pd.DataFrame([asdict(worker) for worker in self.workers])
@@ -109,7 +109,7 @@ class Progress(Result):
 
 
 def progress_of(round_: RoundFolder, work: Mapping[str, Sequence[str]]) -> Progress:
-    """Where this round stands."""
+    """Return the state of this round."""
     people, frozen = workers(round_, work), round_.items()
     if round_.has_key:
         done = not any(worker.left for worker in people)
@@ -135,7 +135,7 @@ def progress_of(round_: RoundFolder, work: Mapping[str, Sequence[str]]) -> Progr
 
 
 def workers(round_: RoundFolder, work: Mapping[str, Sequence[str]]) -> list[Worker]:
-    """For each annotator: items assigned, answered, skipped, left, and of these to correct; pace and time left."""
+    """For each annotator: items assigned, answered, skipped, left and to correct; pace and time left."""
     frozen, current = round_.asked(), present(round_.answers())
     current = current[current["phase"] == Phase.INDEPENDENT]
     good = usable_among(current, frozen)
@@ -161,7 +161,7 @@ def workers(round_: RoundFolder, work: Mapping[str, Sequence[str]]) -> list[Work
 
 
 def whom_to_wait_for(people: Sequence[Worker]) -> str:
-    """Who is to do how much, and what keeps them: the sentence before `covmis round pull`."""
+    """Describe each annotator's open work and obstacles in one sentence."""
     missing = [worker.annotator for worker in people if worker.missing]
     if missing:
         return f"`covmis round push` ({', '.join(missing)}: user missing on Label Studio)"
@@ -189,7 +189,7 @@ def _first(people: Sequence[str]) -> str:
 
 
 MANY = 6
-"""Names in a sentence."""
+"""Maximum number of names in a sentence."""
 
 
 def _advice_on_relevance(

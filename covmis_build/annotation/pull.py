@@ -1,6 +1,6 @@
-"""Bringing back what people have labelled on sheets and offline pages; each answer is checked before it is recorded.
+"""Import labels from sheets and offline pages. Each answer is checked before it is recorded.
 
-Pulling twice changes nothing.
+A second pull changes nothing.
 """
 
 from __future__ import annotations
@@ -44,19 +44,19 @@ if TYPE_CHECKING:
 
 
 READ = {*RETURNED_AS, ".json"}
-"""What comes back in files: sheets, and the offline page's exports."""
+"""Extensions of returned files: sheets, and exports of the offline page."""
 OURS = {".html"}
-"""What `push` puts into the folder and nobody sends back."""
+"""Files that `push` writes and annotators do not return."""
 
 
 def pull_files(
     round_: RoundFolder, annotators: Sequence[str], files: Sequence[Path], *, now: str, besides: Collection[str] = (),
     sent: Mapping[str, Collection[str]] | None = None,
 ) -> Pulled:  # fmt: skip
-    """Bring back sheets and the offline page's exports: those named, or all in the round's folder but those `besides`.
+    """Import sheets and page exports: the named files, or all in the round's folder except `besides`.
 
-    Answers count for the person who gave them; that somebody has labelled what is not `sent` to them is reported.
-    A file that cannot be read is reported, and the others are recorded; it is an error if there is no other.
+    Answers count for the annotator who gave them; answers to items not `sent` to them are reported. Unreadable files are
+    reported and the others recorded. If there are no others, it is an error.
     """
     record.refuse_sealed(round_)
     named = list(files) or [path for path in _sheets(round_) if path.name not in besides]
@@ -110,7 +110,7 @@ def pull_files(
 
 
 def _sheets(round_: RoundFolder) -> list[Path]:
-    """What lies in the round's folder, but for the decisions' sheets, our pages, and what programs hide there."""
+    """Return the files in the round's folder, without decision sheets, our pages, and hidden files."""
     return [
         path
         for path in sorted(round_.sheets.glob("*"))
@@ -124,9 +124,9 @@ def _read(
     path: Path, who: str, round_: RoundFolder, annotators: Sequence[str], items: Mapping[str, Mapping[str, Any]],
     recorded: Mapping[str, pd.DataFrame], *, named: bool,
 ) -> tuple[list[Answer], list[Problem], list[Problem]]:  # fmt: skip
-    """The answers in this file, each with the time at which it was given, what is wrong with them, and what else is to know.
+    """Read a file's answers with their times, its problems, and further notes.
 
-    What is taken back counts only where this person's label is in the record.
+    A withdrawal counts only if the annotator's label is recorded.
     """
     if path.suffix.casefold() == ".json":
         answers, problems = read_export(path, annotators, round_.number, items, round_.scheme)
@@ -140,7 +140,7 @@ def _read(
     current = present(recorded[who])
     labelled = set(current.loc[current["label"] != "", "item_id"])
     sheet = read_sheet(path, who, items, round_.scheme, labelled)
-    # a sheet does not know when a cell was filled in: its answers are as old as the file
+    # A sheet does not record when a cell was filled in, so its answers get the file's time.
     saved = storage.moment(path.stat().st_mtime)
     taken_back = withdrawals(recorded[who], sheet.blank, who, channel_of(path))
     if sheet.sorted_apart and not named:
@@ -154,7 +154,7 @@ def _read(
 
 
 def _doubtful(path: Path, what: str, change: str, number: str) -> InputError:
-    """That a sheet's labels may belong to other rows."""
+    """Return the problem that a sheet's labels may belong to other rows."""
     named = f"`covmis round pull {record.sheets_of(number)}{path.name}`"
     return InputError(
         f"{what}; none is imported",
@@ -166,7 +166,7 @@ def _doubtful(path: Path, what: str, change: str, number: str) -> InputError:
 def _shifted(
     answers: Mapping[Path, Sequence[Answer]], recorded: Mapping[str, pd.DataFrame]
 ) -> dict[Path, str]:
-    """The sheets whose labels agree with another person's one row further, and how."""
+    """Find sheets whose labels agree better with another annotator's labels one row further."""
     labels = dict[str, dict[str, str]]()
     for who, rows in recorded.items():
         own = present(rows[rows["phase"] == Phase.INDEPENDENT])
@@ -189,7 +189,7 @@ def _shifted(
 
 
 def _emptied(path: Path, count: int) -> Problem:
-    """That a sheet without any label takes none back: it may be the empty one that was sent."""
+    """Return the note that a sheet without labels withdraws none: it may be the empty one that was sent."""
     return Problem(
         path.name,
         f"has no label, though {counted(count, 'posts')} of it are labelled: no label is withdrawn",
@@ -198,7 +198,7 @@ def _emptied(path: Path, count: int) -> Problem:
 
 
 def _without_empty_withdrawals(answers: Sequence[Answer]) -> list[Answer]:
-    """The answers without what a blank row takes back while another row, or another file of this person, says it."""
+    """Drop withdrawals from blank rows if another row or file of the annotator has the item's label."""
     said = {
         (answer.item_id, answer.annotator, answer.channel)
         for answer in answers
@@ -214,9 +214,9 @@ def _without_empty_withdrawals(answers: Sequence[Answer]) -> list[Answer]:
 def _older(
     path: Path, answers: Collection[Answer], current: Mapping[tuple[str, str], Label]
 ) -> list[Problem]:
-    """That answers of this sheet differ from the record and do not count, since the file is older than what was recorded.
+    """Report answers of a sheet that differ from newer recorded ones and are therefore not used.
 
-    A file may lie about its age: compressed and decompressed, it can be hours older than it is.
+    A file's time can be wrong: after compression and extraction it can be hours too old.
     """
     if path.suffix.casefold() == ".json":
         return []
@@ -235,7 +235,7 @@ def _older(
 
 
 def _two_files(answers: Mapping[Path, Sequence[Answer]]) -> list[Problem]:
-    """Files of one person and channel that differ: the later counts, by its own time, and somebody should look."""
+    """Report files of one annotator and channel that differ. The later one counts, by its own time."""
     seen: dict[tuple[str, str, str], tuple[Path, Answer]] = {}
     differing: dict[tuple[Path, Path], list[str]] = {}
     emptied: dict[tuple[Path, Path], list[str]] = {}
@@ -274,11 +274,11 @@ def _two_files(answers: Mapping[Path, Sequence[Answer]]) -> list[Problem]:
 
 
 ALIKE = 10
-"""So many answers in the same order, with the same comments, are one person's: everybody has an order of their own."""
+"""With at least this many equal answers and comments in the same order, two sheets are probably one annotator's: orders are individual."""
 
 
 def _under_two_codes(answers: Mapping[Path, Sequence[Answer]]) -> list[Problem]:
-    """Sheets of two people that say the same of the same posts, in the same order."""
+    """Report sheets of two annotators with the same labels of the same posts in the same order."""
     before: dict[tuple[tuple[str, str, str], ...], tuple[Path, str]] = {}
     problems = []
     for path, read in answers.items():
@@ -298,7 +298,7 @@ def _under_two_codes(answers: Mapping[Path, Sequence[Answer]]) -> list[Problem]:
 
 
 def _not_theirs(path: Path, answers: Sequence[Answer], sent: Mapping[str, Collection[str]]) -> list[Problem]:
-    """That answers of this file are to posts which are others' work: by a change of the roster, or it is another's sheet."""
+    """Report answers to posts assigned to others: the roster changed, or it is another annotator's sheet."""
     who = answers[0].annotator if answers else ""
     if who not in sent:
         return []
@@ -319,11 +319,11 @@ def _as(items: Sequence[str]) -> str:
 
 
 def _whose(path: Path, annotators: Sequence[str], *, named: bool) -> str:
-    """The annotator whose file this is: by its name's beginning; an export says it itself."""
+    """Return the annotator of a file: by the beginning of its name; an export contains the code."""
     if path.is_dir():
         raise InputError("is a folder", file=path, remedy="Put the sheet itself here")
     if not named and not path.is_file():
-        # a pipe, for instance, into which nobody may ever write
+        # for example a pipe, to which possibly nothing is ever written
         raise InputError("is no file", file=path, remedy="Put the sheet itself here")
     kind = path.suffix.casefold()
     if kind not in READ:
@@ -343,7 +343,7 @@ def _whose(path: Path, annotators: Sequence[str], *, named: bool) -> str:
 
 
 def two_channels(labels: pd.DataFrame) -> list[Problem]:
-    """People who answered items differently in two channels: the later answer counts, and somebody should look."""
+    """Report annotators whose answers differ between two channels. The later answer counts."""
     mine = labels[labels["phase"] == Phase.INDEPENDENT]
     last = mine.drop_duplicates(["item_id", "annotator", "channel"], keep="last")
     last = last[last.duplicated(["item_id", "annotator"], keep=False)]

@@ -1,6 +1,6 @@
-"""Sending a round to people as files: a sheet or an offline page for each. What is there stays.
+"""Send a round to annotators as files: a sheet or an offline page each. Existing content is kept.
 
-Sending twice changes nothing.
+A second push changes nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ HOW_TO_FILL_IN = "Tell them: write a label, its key (1, 2, …) or `skip` into `
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Sent(Result):
-    """What sending a round out did: files that changed, or a row for each Label Studio project."""
+    """The result of a push: changed files, or one row per Label Studio project."""
 
     round: str
     channel: Channel
@@ -37,11 +37,11 @@ class Sent(Result):
     written: tuple[str, ...] = ()
     projects: tuple[SentProject, ...] = ()
     machines: Mapping[str, str] = field(default_factory=dict)
-    """Where the predictions of each machine go; nothing is sent to them."""
+    """Model → path for its predictions. Nothing is sent to models."""
 
     @property
     def summary(self) -> list[str]:
-        """What was sent, and what to do with it."""
+        """Return what was sent and the next step."""
         return [
             *self._to_people,
             *(
@@ -83,7 +83,7 @@ class Sent(Result):
 
 
 def push_sheets(round_: RoundFolder, work: Mapping[str, Sequence[str]], channel: Channel) -> list[Path]:
-    """Write each annotator's sheet; a sheet that is there keeps what was filled in. The files that changed."""
+    """Write each annotator's sheet, keeping filled cells. Returns the changed files."""
     refuse_sealed(round_)
     frozen = round_.asked()
     written = []
@@ -106,7 +106,7 @@ def push_sheets(round_: RoundFolder, work: Mapping[str, Sequence[str]], channel:
 def push_pages(
     round_: RoundFolder, work: Mapping[str, Sequence[str]], *, title: str, guideline: str, page_size: int = 0
 ) -> list[Path]:
-    """Write each annotator's offline page, or pages of so many posts. The files that changed."""
+    """Write each annotator's offline page, or several pages of `page_size` posts. Returns the changed files."""
     refuse_sealed(round_)
     frozen = round_.asked()
     written = []
@@ -123,7 +123,7 @@ def push_pages(
 
 
 def _parts(items: Sequence[str], size: int) -> Iterator[tuple[str, Sequence[str]]]:
-    """The posts of each page, and what its file's name ends with; all on one page where no size is requested."""
+    """Split the posts into pages with a file name suffix each; one page if no size is set."""
     if not size:
         yield "", items
         return

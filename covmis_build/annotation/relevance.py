@@ -1,4 +1,4 @@
-"""The question of a recall round: does the post are about the claim? Asked of found and missed posts alike, unknowingly."""
+"""The question of a recall round: is the post about the claim? Annotators do not know which posts the queries matched."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Judge each post by what is shown. Most may be a no: that is expected. Every yes 
 
 
 def relevance_scheme(own: Labels) -> Labels:
-    """Yes and no; the study's labels below yes, for the person who can tell the stance as well."""
+    """Return the labels yes and no, with the study's labels below yes for annotators who also judge the stance."""
     return Labels(
         values=(YES, NO),
         order=(),
@@ -38,9 +38,9 @@ def relevance_scheme(own: Labels) -> Labels:
 
 
 def stances(frozen: pd.DataFrame, labels: pd.DataFrame) -> dict[str, str]:
-    """The stance of each item that people called a yes and told one of.
+    """Return the stance of each item that people marked relevant with a stance.
 
-    The adjudicator's word goes first, then the discussion's, then what all said on their own; nothing where they differ.
+    The adjudicator takes precedence, then the discussion, then equal independent labels. Differing labels give no stance.
     """
     given = usable(labels, frozen)
     given = given[(given["status"] == Status.GIVEN) & (given["label"] == YES) & (given["sub_label"] != "")]

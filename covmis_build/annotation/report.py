@@ -1,6 +1,6 @@
-"""The agreement report: the same numbers as HTML with figures, JSON, CSV and LaTeX.
+"""The agreement report, with the same numbers as HTML with figures, JSON, CSV and LaTeX.
 
-Automatic labels are excluded from agreement, and the report says so; the audited ones are compared apart.
+Agreement excludes automatic labels, and the report says so. Audited ones are compared separately.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class Scope(Struct, frozen=True):
-    """What the numbers are about: which rounds, and what is omitted from them."""
+    """The scope of the numbers: included rounds and exclusions."""
 
     rounds: list[str]
     pilot: bool
@@ -52,7 +52,7 @@ class Scope(Struct, frozen=True):
 
     @property
     def notes(self) -> list[str]:
-        """The same in words."""
+        """Return the scope as sentences."""
         audited = f" ({self.audited_items} of these also given to the annotators as an audit)"
         by_rule = (
             f"Automatic labels are excluded: {self.automatic_items_left_out} of {self.frozen_items} frozen items have "
@@ -76,10 +76,10 @@ class Scope(Struct, frozen=True):
 
 
 class Audit(Struct, frozen=True):
-    """How often people contradict the automatic label, with Wilson's interval over posts.
+    """LabelSource often people contradict the automatic label, with Wilson's interval over posts.
 
-    The unit is the post: two people's labels of it are not two posts. A post's error is the share of its labels that
-    contradict the rule.
+    The unit is the post, because two labels of one post are not independent. A post's error is the share of its labels
+    that contradict the rule.
     """
 
     items: int
@@ -93,7 +93,7 @@ class Audit(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What a report says: agreement between people, what is next to it, and every disagreement with its texts."""
+    """The content of a report: agreement, related numbers, and all disagreements with their texts."""
 
     agreement: Agreement
     disagreements: tuple[Case, ...] = ()
@@ -104,12 +104,12 @@ class Findings:
 
     @property
     def rounds(self) -> list[str]:
-        """The rounds that it is about."""
+        """Return the included rounds."""
         return self.scope.rounds if self.scope else []
 
     @property
     def notes(self) -> list[str]:
-        """What the numbers are about, and what is missing and why."""
+        """Return the scope, and what is missing and why."""
         machines = sorted({row.machine for row in self.machines})
         return [
             *(self.scope.notes if self.scope else ()), *(MACHINE.format(machine) for machine in machines),
@@ -118,7 +118,7 @@ class Findings:
 
     @property
     def sentence(self) -> str:
-        """The headline in words."""
+        """Return the headline as text."""
         compared = self.agreement
         if not compared.items_with_two_labels:
             return "no post has labels of two annotators yet"
@@ -130,7 +130,7 @@ class Findings:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """All numbers, as report.json and summary.json have them."""
+        """Return all numbers as in report.json and summary.json."""
         beside: dict[str, object] = {
             "machines": list(self.machines), "scope": self.scope, "audit": self.audit, "notes": self.notes
         }  # fmt: skip
@@ -144,14 +144,14 @@ MACHINE = "Model among the annotators: {}. Agreement is between people only, and
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Report(Result):
-    """Agreement in a round, and over all rounds but pilots; `.kappa` is the round's headline."""
+    """Agreement in a round, and in all rounds except pilots. `.kappa` is the round's headline."""
 
     round: Findings
     all_rounds: Findings | None
     files: tuple[str, ...]
     target: Target | None = None
     guideline: str = ""
-    """Under which guideline the round is labelled, and what changed since the round before, in a sentence."""
+    """The round's guideline version and the changes since the previous round, as a sentence."""
 
     @property
     def kappa(self) -> Figure:
@@ -160,17 +160,17 @@ class Report(Result):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the round's numbers are about, and what is missing and why."""
+        """Return the scope of the round's numbers, and what is missing and why."""
         return tuple(self.round.notes)
 
     @property
     def verdict(self) -> str:
-        """Whether the target is reached: over all rounds where there are several, else in this one; empty without one."""
+        """Return whether the target is reached: in all rounds if there are several, else in this one. Empty without target."""
         return verdict((self.all_rounds or self.round).agreement, self.target)
 
     @property
     def summary(self) -> list[str]:
-        """The round's agreement, and that of all rounds, a sentence each; what the numbers are about."""
+        """Return the agreement of the round and of all rounds, one sentence each, and the scope."""
         told = [f"Round {', '.join(self.round.rounds)}: {self.round.sentence}"]
         if self.all_rounds and self.all_rounds.rounds != self.round.rounds:
             told.append(f"All rounds: {self.all_rounds.sentence}")
@@ -178,18 +178,18 @@ class Report(Result):
         return [*told, *(f"- {note}" for note in self.notes)]
 
     def to_frame(self) -> pd.DataFrame:
-        """The round's coefficients, one a row."""
+        """Return the round's coefficients, one per row."""
         return self.round.agreement.to_frame()
 
     def to_dict(self) -> dict[str, Any]:
-        """All numbers of both, as report.json and summary.json have them."""
+        """Return all numbers of both as in report.json and summary.json."""
         both = {"round": self.round, "all_rounds": self.all_rounds}
         numbers: dict[str, Any] = {name: findings.to_dict() for name, findings in both.items() if findings}
         return numbers | ({"target": {**asdict(self.target), "verdict": self.verdict}} if self.target else {})
 
 
 def verdict(compared: Agreement, target: Target | None) -> str:
-    """Whether a target of [annotation] is reached, not reached, or cannot be decided; empty without one."""
+    """Return whether a target of [annotation] is reached, not reached or undecided; empty without target."""
     if not target:
         return ""
     figures = {
@@ -202,7 +202,7 @@ def verdict(compared: Agreement, target: Target | None) -> str:
 
 
 def against(figure: Figure, least: float, *, claims: int | None, posts: int) -> str:
-    """Whether this coefficient is high enough; where it cannot be decided, how many claims, or posts, would tell.
+    """Return whether this coefficient reaches the target; if undecided, how many claims or posts are needed.
 
     >>> from covmis_build.stats.agreement import Figure
     >>> against(Figure("Cohen's kappa", 0.73, low_by_claims=0.6, high_by_claims=0.8), 0.67, claims=12, posts=90)
@@ -222,14 +222,14 @@ def against(figure: Figure, least: float, *, claims: int | None, posts: int) -> 
         "The value is too close to the target for any practical number of claims: look at the disagreements."
     )
     if units and abs(value - least) >= 0.01:
-        # an interval's width falls with the root of the units: at so many it leaves the target out
+        # An interval's width falls with the square root of the units: at this number it excludes the target.
         need = math.ceil(units * (reach / (value - least)) ** 2)
         more = f"About {need:,} {what} would be enough if the value stays the same."
     return f"Target {least:g} cannot be decided: {told}. {more}"
 
 
 def findings(frozen: pd.DataFrame, labels: pd.DataFrame, scheme: Labels, per_item: int) -> Findings:
-    """Compare the independent labels of these frozen items; pilot items only if all of them are."""
+    """Compare the independent labels of these frozen items. Pilot items are included only if all items are."""
     counted = frozen if frozen["pilot"].all() else frozen[~frozen["pilot"].astype(bool)]
     given = comparison(counted[counted["automatic_label"] == ""], labels)
     people = for_people(counted)
@@ -254,13 +254,13 @@ def findings(frozen: pd.DataFrame, labels: pd.DataFrame, scheme: Labels, per_ite
 
 
 def agreement_of(frozen: pd.DataFrame, labels: pd.DataFrame, scheme: Labels) -> Agreement:
-    """Agreement between people on these items, but for automatic labels."""
+    """Compute agreement on these items without automatic labels."""
     given = comparison(frozen[frozen["automatic_label"] == ""], labels)
     return agreement(by_people(given), labels=scheme.values, order=scheme.order or None)
 
 
 def comparison(frozen: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
-    """The usable independent labels of these items, as `agreement` takes them."""
+    """Return the usable independent labels of these items in the format of `agreement`."""
     current = independent(usable(labels, frozen))
     names = ["item_id", "claim_id", "kind", "round"]
     rows = current.drop(columns="round").merge(frozen[names], on="item_id")
@@ -270,7 +270,7 @@ def comparison(frozen: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
 
 
 def audit(frozen: pd.DataFrame, labels: pd.DataFrame) -> Audit | None:
-    """The audit of these items' automatic labels; None if nothing was audited."""
+    """Audit these items' automatic labels; None if none was audited."""
     audited = frozen[(frozen["automatic_label"] != "") & frozen["audited"].astype(bool)]
     if audited.empty:
         return None
@@ -298,12 +298,12 @@ def cases(frozen: pd.DataFrame, answers: Mapping[str, Sequence[Label]], per_item
 
 
 def as_json(numbers: Mapping[str, Any]) -> str:
-    """The numbers as JSON, without any post's text."""
+    """Return the numbers as JSON, without texts of posts."""
     return json.dumps(numbers, ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False) + "\n"
 
 
 def as_csv(report: Findings) -> bytes:
-    """The coefficients, then every disagreement, as one CSV with a column that says which is which."""
+    """Return the coefficients and all disagreements as one CSV; a column names the part."""
     from covmis_build.storage import csv_bytes
 
     header = ("table", "name", "value", "low", "high", "low_by_claims", "high_by_claims", "remark")
@@ -331,7 +331,7 @@ def _cell(value: float | None) -> str:
 
 
 def as_latex(compared: Agreement, *, study: str) -> str:
-    """The coefficients as a table for a paper."""
+    """Return the coefficients as a LaTeX table."""
     import pandas as pd
 
     from covmis_build.report.page import table_latex
@@ -347,7 +347,7 @@ def as_latex(compared: Agreement, *, study: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What one person said of the post."""
+    """One annotator's label of the post, with comment."""
 
     annotator: str
     label: str
@@ -357,7 +357,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A post, and everybody's label of it."""
+    """A post with all its labels."""
 
     item_id: str
     kind: str
@@ -368,7 +368,7 @@ class Case:
 
 
 def cases_html(cases: Sequence[Case]) -> Markup:
-    """The cases one below the other."""
+    """Return the cases as HTML."""
     from markupsafe import Markup
 
     from covmis_build.report.page import render

@@ -39,9 +39,9 @@ def write_reports(
     per_item: int,
     target: Target | None,
 ) -> Report:
-    """Write the round's report and the summary over all rounds but pilots.
+    """Write the round's report, and the summary of all rounds except pilots.
 
-    A sealed round keeps the report that was sealed.
+    A sealed round keeps its sealed report.
     """
     every = record.all_rounds(rounds)
     own = findings(round_.items(), round_.labels(), round_.scheme, round_.per_item)
@@ -66,7 +66,7 @@ def write_reports(
 
 
 def findings_of_rounds(rounds: Sequence[RoundFolder], scheme: Labels, per_item: int) -> Findings | None:
-    """Agreement over all of these rounds but pilots; None if no other is there."""
+    """Return agreement over these rounds except pilots; None if no others exist."""
     counted = [round_ for round_ in rounds if not round_.pilot]
     if not counted:
         return None
@@ -77,7 +77,7 @@ def findings_of_rounds(rounds: Sequence[RoundFolder], scheme: Labels, per_item: 
 
 
 def guideline_note(rounds: Path, round_: RoundFolder) -> str:
-    """Under which version of the guideline the round is labelled, and what changed since the round before."""
+    """Return the round's guideline version and the changes since the previous round."""
     earlier = [other for other in record.all_rounds(rounds) if other.number < round_.number]
     told = f"Guideline: version {round_.guideline}"
     if not earlier or not round_.guideline:
@@ -100,7 +100,7 @@ def agreement_of_file(
     path: Path, *, labels: Sequence[str], order: Sequence[str], html: Path | None = None,
     latex: Path | None = None,
 ) -> Agreement:  # fmt: skip
-    """Agreement between people whose labels are in a CSV file; as a page and a LaTeX table, too, if wanted."""
+    """Compute agreement from a CSV file of labels; optionally write a page and a LaTeX table."""
     try:
         compared = agreement(read_labels_file(path), labels=labels, order=order or None)
     except InputError as error:
@@ -117,7 +117,7 @@ def agreement_of_file(
 
 
 def read_figure(report: Path, name: str) -> Figure | None:
-    """A coefficient of a round's report.json, or of summary.json; None before `covmis round report`."""
+    """Read a coefficient from a round's report.json or from summary.json; None before `covmis round report`."""
     figure = record.read_json(report).get(name) if report.exists() else None
     try:
         return figure and msgspec.convert(figure, Figure)
@@ -126,7 +126,7 @@ def read_figure(report: Path, name: str) -> Figure | None:
 
 
 _Page = tuple[Path, str, list[str]]
-"""Where a report goes, without the ending of its files; its title; and what else its lead says."""
+"""A report's path without extension, its title, and its additional remarks."""
 
 
 def _write(findings: Findings, pages: Sequence[_Page], study: str, target: Target | None) -> None:

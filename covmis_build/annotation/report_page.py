@@ -1,4 +1,4 @@
-"""The agreement report as a page: the headline in words, figures, tables, and every disagreement."""
+"""The agreement report as a page: headline, figures, tables, and all disagreements."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TWO_INTERVALS = "An interval over items is for other posts of these claims; an i
 def report_page(
     findings: Findings, sections: Sequence[Section], *, title: str, study: str, remarks: Sequence[str] = ()
 ) -> str:
-    """The whole report as one HTML file, with these sections."""
+    """Render the report as one HTML file with these sections."""
     compared = findings.agreement
     return page(
         title, sections, study=study, lead=" ".join([_lead(compared), *remarks]), tiles=_tiles(compared)
@@ -38,7 +38,7 @@ def report_page(
 
 
 def sections_of(findings: Findings) -> list[Section]:
-    """What the report says below its headline."""
+    """Return the sections below the headline."""
     compared = findings.agreement
     return [
         _coefficients(compared, findings.notes),
@@ -105,7 +105,7 @@ def _coefficients(compared: Agreement, notes: Sequence[str]) -> Section:
 
 
 DRAWN = 6
-"""People up to whom the confusions of each pair are drawn; beyond, pairs are one table."""
+"""Maximum number of annotators for a confusion matrix per pair; above it, pairs are one table."""
 
 
 def _confusion(compared: Agreement) -> Section:
@@ -152,7 +152,7 @@ def _heat(pair: PairAgreement, compared: Agreement) -> Markup:
 
 
 def _kappas(pairs: Sequence[PairAgreement], people: Sequence[str]) -> Markup:
-    """Cohen's kappa of each pair, the darker the higher."""
+    """Return the matrix of Cohen's kappas of all pairs, darker for higher values."""
     values = {(pair.first, pair.second): pair.kappa.value for pair in pairs}
     rows = [(one, [values.get((one, other), values.get((other, one))) for other in people]) for one in people]
     return Markup(render("pairs.html", names=people, rows=rows, caption="Cohen's κ of each pair"))  # noqa: S704 - escaped by the template

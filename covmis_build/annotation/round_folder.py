@@ -1,10 +1,10 @@
-"""A round's folder: what is in it, and how it is read and written.
+"""The files of a round, and how they are read and written.
 
-items.parquet     the frozen items                        round.json        when opened, scheme, roster, guideline
-labels.parquet    every label, only ever appended         sheets/           what goes to people and comes back
-decisions.parquet the gold labels, and how they came      report.*          agreement
-guideline.md      the guideline, as last sent out         seal.json         the seal
-frame.parquet     of a recall round: every pair that it could have drawn, with its chance
+items.parquet     the frozen items                        round.json        opening time, scheme, roster, guideline
+labels.parquet    every label; only appended              sheets/           files to and from annotators
+decisions.parquet the gold labels with their sources      report.*          agreement
+guideline.md      the guideline as last sent              seal.json         the seal
+frame.parquet     in a recall round: the sampling frame, all pairs with their probabilities
 """
 
 from __future__ import annotations
@@ -53,39 +53,39 @@ FRAME = "frame.parquet"
 
 
 class RoundKind(StrEnum):
-    """What a round is for; the value is what its number begins with."""
+    """The purpose of a round. The value is the prefix of its number."""
 
     STANCE = ""
     TRAINING = "t"
     RECALL = "r"
     CHECKS = "c"
-    """Posts whose label is known, hidden among the work of a round: c002 goes with 002."""
+    """Posts with a known label, hidden in another round: c002 belongs to 002."""
 
     def folder(self, rounds: Path) -> Path:
-        """Where rounds of this kind stand: next to the rounds that count."""
+        """Return the folder for rounds of this kind, next to the main rounds."""
         return rounds if self == RoundKind.STANCE else rounds.with_name(self.name.lower())
 
 
 def kind_of(number: str) -> RoundKind:
-    """What the round with this number is for."""
+    """Return the purpose of the round with this number."""
     return next((kind for kind in RoundKind if kind and number.casefold().startswith(kind)), RoundKind.STANCE)
 
 
 def sheets_of(number: str) -> str:
-    """Where the round's sheets are, as a person is reported."""
+    """Return the path of the round's sheets for messages."""
     kind = kind_of(number)
     return f"annotation/{kind.name.lower() if kind else 'rounds'}/{number}/sheets/"
 
 
 class Sent(Struct, frozen=True):
-    """Since when a version of the guideline is the one in use."""
+    """When a version of the guideline came into use."""
 
     since: str
     version: str
 
 
 class Reopening(Struct, frozen=True):
-    """Which items of a sealed round were opened again, why, and the seal that stood until then."""
+    """The items of a sealed round that were reopened, the reason, and the previous seal."""
 
     items: list[str]
     reason: str
@@ -94,32 +94,32 @@ class Reopening(Struct, frozen=True):
 
 
 class About(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What round.json says; what only some rounds have to say is not in the files of other rounds."""
+    """The content of round.json. Fields that only some rounds have are absent in the files of other rounds."""
 
     round: str = ""
     pilot: bool
     opened_at: str = ""
     pushed_at: str | UnsetType = UNSET
-    """When it was sent out first: no answer is older."""
+    """When the round was first sent out; no answer is older."""
     labels: Labels
     annotators: list[str]
-    """Who was to label it when it was opened."""
+    """The annotators at opening time."""
     per_item: int
     show: list[str] | UnsetType = UNSET
     settings: dict[str, Any] = {}
-    """Those with which its items were found, cleaned and drawn; empty if nobody kept them."""
+    """The settings of search, cleaning and sampling; empty if not recorded."""
     guideline: str
-    """The version that was last sent out."""
+    """The guideline version that was last sent out."""
     guidelines: list[Sent] = []
     reopened: list[Reopening] | UnsetType = UNSET
     raised: dict[str, float] | UnsetType = UNSET
-    """In rounds without a ledger of draws: ranked items of earlier rounds that its draw gave a greater chance."""
+    """In rounds without a ledger of draws: ranked items of earlier rounds whose probability this draw increased."""
     repeats: dict[str, list[str]] | UnsetType = UNSET
-    """Of hidden posts: whose own they are."""
+    """For repeats: annotator → items."""
     predictions: dict[str, str] | UnsetType = UNSET
-    """Files of predictions that were there before it was opened: their names, each with its SHA-256."""
+    """Prediction files that existed at opening time: name → SHA-256."""
     frame: dict[str, Any] | UnsetType = UNSET
-    """Of a recall round: what it was drawn from, sealed as it was written."""
+    """In a recall round: description of the sampling frame, sealed as written."""
 
 
 @dataclass(frozen=True)
@@ -141,60 +141,60 @@ class RoundFolder:
 
     @property
     def pilot(self) -> bool:
-        """Whether it counts neither for gold nor for the headline."""
+        """True if the round is excluded from gold and from the headline."""
         return self.about.pilot
 
     @property
     def scheme(self) -> Labels:
-        """The label scheme with which it was opened."""
+        """The label scheme at opening time."""
         return self.about.labels
 
     @property
     def per_item(self) -> int:
-        """How many people label each item."""
+        """The number of annotators per item."""
         return self.about.per_item
 
     @property
     def guideline(self) -> str:
-        """The version of the guideline that was last sent out."""
+        """The guideline version that was last sent out."""
         return self.about.guideline
 
     def guideline_at(self, given_at: str) -> str:
-        """The version that had been sent out when a label was given; the one in use if nobody knows when."""
+        """Return the version in use when a label was given; the current one if the time is unknown."""
         sent = [row.version for row in self.about.guidelines if row.since <= given_at]
         return sent[-1] if sent else self.guideline
 
     @property
     def sheets(self) -> Path:
-        """The folder of what goes to people and comes back; checks go with their round's."""
+        """The folder of files to and from annotators. Checks use their round's folder."""
         if self.kind == RoundKind.CHECKS:
             return self.folder.parent.with_name("rounds") / self.number.removeprefix(self.kind) / "sheets"
         return self.folder / "sheets"
 
     @property
     def sealed(self) -> bool:
-        """Whether nothing may be added any more."""
+        """True if the round is sealed; a sealed round accepts no labels."""
         return (self.folder / "seal.json").exists()
 
     @property
     def reopened(self) -> frozenset[str]:
-        """The items that a sealed round was reopened for; none in a round that was never sealed, or is again."""
+        """The items for which a sealed round was reopened; empty if it was never sealed or is sealed again."""
         reopened = self.about.reopened
         return frozenset(reopened[-1].items) if reopened and not self.sealed else frozenset()
 
     @property
     def kind(self) -> RoundKind:
-        """What it is for, as its number says: 001, t001 or r001."""
+        """The purpose, from the number: 001, t001, r001 or c001."""
         return RoundKind(self.number[:-3])
 
     @property
     def has_key(self) -> bool:
-        """Whether the labels of its posts are known: for practice, or hidden in a round as checks."""
+        """True if the posts' labels are known: training, or checks."""
         return self.kind in {RoundKind.TRAINING, RoundKind.CHECKS}
 
     @property
     def checks(self) -> RoundFolder | None:
-        """The posts with a known label that are hidden among this round's, if there are any."""
+        """The checks hidden in this round, if any."""
         place = RoundKind.CHECKS.folder(self.folder.parent) / f"{RoundKind.CHECKS}{self.number}"
         if self.kind or not (place / "items.parquet").exists():
             return None
@@ -202,16 +202,16 @@ class RoundFolder:
 
     @property
     def asks_relevance(self) -> bool:
-        """Whether it asks if posts are about their claim, not for a stance."""
+        """True if the question is whether posts are about their claim, not their stance."""
         return self.kind == RoundKind.RECALL
 
     @property
     def twice(self) -> str:
-        """The label that counts only if a second person has looked; none in a round that asks everybody enough."""
+        """The label that needs a second annotator; none if every item has enough annotators."""
         return YES if self.asks_relevance else ""
 
     def takes(self, item_id: str) -> bool:
-        """Whether labels of this item may be added: of any item, or of those that the round was reopened for."""
+        """True if labels of this item are accepted: the round is open, or was reopened for this item."""
         return not self.sealed and (not self.reopened or item_id in self.reopened)
 
     def items(self) -> pd.DataFrame:
@@ -219,18 +219,18 @@ class RoundFolder:
         return read_items(self.folder)
 
     def labels(self) -> pd.DataFrame:
-        """All labels, in the order in which they came."""
+        """All labels in the order of recording."""
         return storage.read_once(self.folder / "labels.parquet", "labels")
 
     def asked(self) -> pd.DataFrame:
-        """What its annotators are asked: its items, and the checks among them."""
+        """All items for annotators: the round's own and the checks."""
         import pandas as pd
 
         checks = self.checks
         return pd.concat([self.items(), checks.items()], ignore_index=True) if checks else self.items()
 
     def answers(self) -> pd.DataFrame:
-        """All labels of what its annotators are asked."""
+        """All labels of these items, including checks."""
         import pandas as pd
 
         checks = self.checks
@@ -238,20 +238,20 @@ class RoundFolder:
         return pd.concat(parts, ignore_index=True) if parts else self.labels()
 
     def decisions(self) -> pd.DataFrame:
-        """The gold labels that were decided; empty before the first decision."""
+        """The gold labels; empty before the first decision."""
         return storage.read_table(self.folder / "decisions.parquet", "gold")
 
     def frame(self) -> pd.DataFrame:
-        """Of a recall round: every pair that it could have drawn, with its chance, so that later labels add up."""
+        """In a recall round: all pairs of the sampling frame with their probabilities, so that later draws can be combined."""
         return storage.read_table(self.folder / FRAME, "frame")
 
     def draws(self) -> pd.DataFrame:
-        """What the draws gave that it was opened with, and those since the round before that added nothing."""
+        """The draws for this round, and draws since the previous round that added nothing."""
         ledger = storage.read_table(self.folder.with_name(DRAWS), "draws")
         return ledger[ledger["round"] == self.number]
 
     def seal(self) -> dict[str, Any] | None:
-        """The seal, if there is one."""
+        """The seal, if any."""
         return read_json(self.folder / "seal.json") if self.sealed else None
 
 
@@ -261,7 +261,7 @@ def create(  # noqa: PLR0913 - each is something that round.json says
     repeats: dict[str, list[str]] | None = None, frame: dict[str, Any] | None = None,
     predictions: dict[str, str] | None = None,
 ) -> RoundFolder:  # fmt: skip
-    """Write a new round's folder; items.parquet comes last, and makes it a round. See `About` for the rest."""
+    """Write a new round's folder. items.parquet is written last; its presence makes the folder a round. See `About`."""
     folder = rounds / str(frozen["round"].iloc[0])
     if any((folder / name).exists() for name in ("items.parquet", "labels.parquet", "seal.json")):
         raise InputError(
@@ -296,7 +296,7 @@ def write_about(round_: RoundFolder) -> None:
 
 
 def keep_guideline(round_: RoundFolder, guideline: str, *, now: str) -> RoundFolder:
-    """Keep this text of the guideline, under its version, and say since when it is the one in use."""
+    """Save this text of the guideline by version, and since when it is in use."""
     version = guideline_version(guideline)
     storage.write_text(round_.folder / "guideline.md", guideline)
     storage.write_text(guideline_path(round_.folder.parent, version), guideline)
@@ -310,7 +310,7 @@ def keep_guideline(round_: RoundFolder, guideline: str, *, now: str) -> RoundFol
 
 
 def note_pushed(round_: RoundFolder, *, now: str) -> RoundFolder:
-    """Note when the round was sent out, the first time."""
+    """Record when the round was first sent out."""
     if round_.about.pushed_at:
         return round_
     pushed = replace(round_, about=msgspec.structs.replace(round_.about, pushed_at=now))
@@ -319,7 +319,7 @@ def note_pushed(round_: RoundFolder, *, now: str) -> RoundFolder:
 
 
 def raise_per_item(round_: RoundFolder, per_item: int) -> RoundFolder:
-    """Let more people label each item of an open round; fewer only from the next round on."""
+    """Increase the annotators per item of an open round. A decrease applies only from the next round."""
     if per_item <= round_.per_item:
         return round_
     raised = replace(round_, about=msgspec.structs.replace(round_.about, per_item=per_item))
@@ -331,28 +331,28 @@ VERSION = re.compile("[0-9a-f]{12}")
 
 
 def guideline_version(text: str) -> str:
-    """The version of a guideline: the beginning of its hash."""
+    """Return the version of a guideline: the beginning of its hash."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 def guideline_path(rounds: Path, version: str) -> Path:
-    """Where the text of an earlier version stands."""
+    """Return the path of an earlier version's text."""
     return rounds / "guidelines" / f"{version}.md"
 
 
 def earlier_guideline(rounds: Path, version: str) -> str | None:
-    """The text of an earlier version, if it was kept; labels that name no version may be another person's."""
+    """Return the text of an earlier version, or None if it was not saved or the version is malformed."""
     path = guideline_path(rounds, version)
     return path.read_text("utf-8") if VERSION.fullmatch(version) and path.exists() else None
 
 
 def all_rounds(rounds: Path) -> list[RoundFolder]:
-    """The opened rounds that count, in order."""
+    """Return the opened main rounds, in order."""
     return rounds_of_kind(rounds, RoundKind.STANCE)
 
 
 def all_labels(rounds: Path) -> pd.DataFrame:
-    """All labels of all rounds, in order."""
+    """Return all labels of all rounds, in order."""
     import pandas as pd
 
     parts = [round_.labels() for round_ in all_rounds(rounds)]
@@ -361,18 +361,18 @@ def all_labels(rounds: Path) -> pd.DataFrame:
 
 
 def rounds_of_kind(rounds: Path, kind: RoundKind) -> list[RoundFolder]:
-    """The rounds of one kind, in order; `rounds` is where those that count stand."""
+    """Return the rounds of one kind, in order; `rounds` is the folder of the main rounds."""
     folders = sorted(kind.folder(rounds).glob(f"{kind}[0-9][0-9][0-9]/items.parquet"))
     return [RoundFolder.at(path.parent) for path in folders]
 
 
 def every_round(rounds: Path) -> list[RoundFolder]:
-    """All rounds, whatever they are for."""
+    """Return all rounds of every kind."""
     return [round_ for kind in RoundKind for round_ in rounds_of_kind(rounds, kind)]
 
 
 def next_number(rounds: Path, kind: RoundKind) -> str:
-    """The number that the next round of this kind gets."""
+    """Return the next free number for a round of this kind."""
     return f"{kind}{len(rounds_of_kind(rounds, kind)) + 1:03d}"
 
 
@@ -384,14 +384,14 @@ def _read_about(path: Path) -> About:
         raise InputError(f"is not in covmis's format: {error}", file=path, remedy=remedy) from None
     if not about.labels.values:  # noqa: PD011 - not pandas'
         raise InputError("lacks labels.values", file=path, remedy=remedy)
-    for code in about.annotators:  # they become names of files, and the round may be another person's
+    for code in about.annotators:  # Codes become file names, and the round may come from someone else.
         if not CODE.fullmatch(code.removeprefix(MACHINE)):
             raise InputError(f"'{code}' cannot be an annotator's code", file=path, remedy=remedy)
     return about
 
 
 def find(rounds: Path, number: str = "") -> RoundFolder:
-    """The round with this number (`1` is `001`; `t1` is for training, `r1` for recall), or the last one that counts."""
+    """Find a round by number (`1` means `001`; `t1` training, `r1` recall); without one, the last main round."""
     kind = kind_of(number)
     rounds_open = rounds_of_kind(rounds, kind)
     if not rounds_open:
@@ -408,7 +408,7 @@ def find(rounds: Path, number: str = "") -> RoundFolder:
 
 
 def add_labels(round_: RoundFolder, answers: Iterable[Answer], *, now: str) -> int:
-    """Append these answers to the round's labels; how many rows that added."""
+    """Append these answers to the round's labels. Returns the number of new rows."""
     refuse_sealed(round_)
     before = round_.labels()
     sent_at = round_.about.pushed_at or round_.about.opened_at
@@ -424,7 +424,7 @@ def add_labels(round_: RoundFolder, answers: Iterable[Answer], *, now: str) -> i
 
 
 def count(pulled: Pulled, round_: RoundFolder, answers: Sequence[Answer], *, now: str) -> None:
-    """Append these answers, and count what that added; answers to items that are not open are reported."""
+    """Append these answers and count the new rows. Answers to items that are not open are reported."""
     checks = round_.checks
     if checks:
         known = set(checks.items()["item_id"])
@@ -457,7 +457,7 @@ def count(pulled: Pulled, round_: RoundFolder, answers: Sequence[Answer], *, now
 
 
 def _clocks(fresh: pd.DataFrame) -> list[Problem]:
-    """Answers of clocks that were wrong; a sheet has only its file's time, which copying changes."""
+    """Report answers with a wrong clock. Sheets have only the file's time, which copying changes."""
     rows = [row for row in labels_of(fresh) if row.channel not in RETURNED_AS.values()]
     problems = []
     for who in dict.fromkeys(row.annotator for row in rows):
@@ -475,8 +475,8 @@ def _clocks(fresh: pd.DataFrame) -> list[Problem]:
     return problems
 
 
-def note_told(round_: RoundFolder, pulled: Pulled) -> None:
-    """Keep which problems have been told, as hashes; those that an earlier pull has told are marked as old."""
+def note_reported_problems(round_: RoundFolder, pulled: Pulled) -> None:
+    """Record reported problems as hashes, and mark those that an earlier pull reported."""
     path = round_.folder / "told.json"
     before = set(read_json(path)["told"]) if path.exists() else set()
     digests = {
@@ -488,7 +488,7 @@ def note_told(round_: RoundFolder, pulled: Pulled) -> None:
 
 
 def refuse_sealed(round_: RoundFolder) -> None:
-    """A sealed round takes nothing more."""
+    """Refuse to change a sealed round."""
     if round_.sealed:
         raise InputError(
             f"round {round_.number} is sealed: nothing can be added",
@@ -497,7 +497,7 @@ def refuse_sealed(round_: RoundFolder) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object of ours."""
+    """Read one of our JSON objects."""
     try:
         content = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
@@ -509,10 +509,10 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def forget(rounds: Path, post_ids: Sequence[str]) -> int:
-    """Purge posts from all rounds: their texts, salts and comments, and every sheet and page that repeats them.
+    """Purge posts from all rounds: texts, salts and comments, and their rows in sheets and pages.
 
-    Ids, hashes and labels stay, so seals still verify; how many items lost their text. Sheets and exports keep what
-    was filled in for other posts; pages are made again by `covmis round push` and `report`.
+    Ids, hashes and labels stay, so seals still verify. Sheets and exports keep the answers for other posts; `covmis
+    round push` and `report` rebuild pages. Returns the number of items that lost their text.
     """
     wanted, count = set(post_ids), 0
     for round_ in every_round(rounds):
@@ -528,12 +528,12 @@ def forget(rounds: Path, post_ids: Sequence[str]) -> int:
         for name in ("cards", "media"):
             frozen[name] = [[] if gone else value for gone, value in zip(mine, frozen[name], strict=True)]
         _forget_remarks(round_, items)
-        write_items(round_.folder, frozen)  # last: what has no salt any more has been done whole
+        write_items(round_.folder, frozen)  # written last: an item without salt has been purged completely
     return count
 
 
 def _forget_files(rounds: Path, round_: RoundFolder, items: set[str]) -> None:
-    """Take these items out of every sheet and export; remove pages and lists that may repeat them."""
+    """Remove these items from all sheets and exports. Delete pages and lists that may contain them."""
     from covmis_build.annotation.channels.sheets import without_items
 
     for path in sorted(path for path in round_.sheets.glob("*") if path.suffix.casefold() in RETURNED_AS):

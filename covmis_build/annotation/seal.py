@@ -1,7 +1,7 @@
-"""The seal of a round: hashes of everything that was decided, chained to the round before; never text, never names.
+"""The seal of a round: hashes of all decisions, chained to the previous round. It contains no texts and no names.
 
-A purge takes texts, comments and salts and leaves the hashes, so a sealed round still verifies and says "purged".
-The last seal's own hash is worth printing in the paper: anybody who has it can tell if anything before it was changed.
+A purge removes texts, comments and salts and keeps the hashes, so a sealed round still verifies and reports "purged".
+Publish the last seal's own hash, for example in the paper: it lets others verify that no earlier round was changed.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from covmis_build.records import Label
 
 SEALED_FILES = ("decisions.parquet", "report.json", "guideline.md", "seal.json")
-"""What is kept of a seal when its round is reopened; no post's text; the seal comes last."""
+"""Files kept from a seal when its round is reopened. They contain no post's text. The seal is written last."""
 SEALED = ("items", "labels", "decisions", "agreement", "guideline", "frame", "draws")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Seal(Result):
-    """A round's seal: its own hash, the one before it, and how much was sealed."""
+    """A round's seal: its own hash, the previous one, and the number of sealed items."""
 
     round: str
     seal: str
@@ -46,12 +46,12 @@ class Seal(Result):
 
     @classmethod
     def of(cls, content: Mapping[str, Any]) -> Seal:
-        """The seal that this seal.json is."""
+        """Return the seal of this seal.json."""
         return cls(content["round"], content["seal"], content["previous"], content["counts"])
 
     @property
     def summary(self) -> list[str]:
-        """What to keep of it."""
+        """Return what to publish."""
         return [
             f"Round {self.round} is sealed: {self.seal}",
             "Give this hash to others, for example in the paper: they can then verify that nothing was changed.",
@@ -60,7 +60,7 @@ class Seal(Result):
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """The outcome for one round: what no longer is as it was sealed (nothing: it stands), and what was purged."""
+    """Result for one round: what was changed after sealing (nothing: valid), and what was purged."""
 
     round: str
     sealed: bool
@@ -69,12 +69,12 @@ class Verified:
 
     @property
     def stands(self) -> bool:
-        """Whether all is as it was when it was sealed."""
+        """True if nothing was changed after sealing."""
         return self.sealed and not self.changed
 
     @property
     def sentence(self) -> str:
-        """The outcome in words."""
+        """Return the result as text."""
         state = (
             "valid" if self.stands else "CHANGED: " + ", ".join(self.changed) if self.sealed else "not sealed"
         )
@@ -91,7 +91,7 @@ class Verified:
 
 
 class Contents(NamedTuple):
-    """What a seal is over."""
+    """The content that a seal covers."""
 
     frozen: pd.DataFrame
     labels: pd.DataFrame
@@ -99,9 +99,9 @@ class Contents(NamedTuple):
     report: bytes
     guideline: bytes
     frame: str = ""
-    """A hash of what a recall round was drawn from; other rounds have none."""
+    """Hash of a recall round's sampling frame; empty in other rounds."""
     draws: str = ""
-    """A hash of the draws that it was opened with; rounds of before there was a ledger have none."""
+    """Hash of the draws for the round; empty in rounds from before there was a ledger."""
 
 
 def seal(
@@ -111,9 +111,9 @@ def seal(
     number: str,
     replaces: str = "",
 ) -> dict[str, Any]:
-    """The seal of this round, chained to the hash of the previous one (empty for the first).
+    """Seal this round and chain it to the hash of the previous seal (empty for the first).
 
-    `replaces` is the seal that it had before it was reopened.
+    `replaces` is the round's seal before it was reopened.
     """
     frozen, labels, decisions, report, guideline, frame, draws = contents
     salts = dict(zip(frozen["item_id"], frozen["salt"], strict=True))
@@ -143,7 +143,7 @@ def seal(
 
 
 def own_hash(content: Mapping[str, Any]) -> str:
-    """The hash of a seal's content: what the next seal, and the paper, points to."""
+    """Return the hash of a seal's content, as cited by the next seal and the paper."""
     return _digest({name: value for name, value in content.items() if name != "seal"})
 
 
@@ -155,7 +155,7 @@ def verify(
     replaces: str = "",
     number: str,
 ) -> Verified:
-    """Compare a round with its seal, and the seal with the one before: that of the last round, now or once."""
+    """Compare a round with its seal, and the seal with the previous round's current or earlier seals."""
     frozen, labels = contents.frozen, contents.labels
     gone = frozen[frozen["salt"] == ""]
     if sealed is None:
@@ -174,7 +174,7 @@ def verify(
 
 
 def verify_chain(rounds: Sequence[RoundFolder]) -> list[Verified]:
-    """Check all seals, in order, each against the one before; rounds that nobody sealed are reported as such."""
+    """Check all seals in order, each against the previous one. Unsealed rounds are reported as such."""
     checks = []
     previous = {""}
     for round_ in rounds:
@@ -188,10 +188,10 @@ def verify_chain(rounds: Sequence[RoundFolder]) -> list[Verified]:
 
 
 def seal_round(rounds: Sequence[RoundFolder], round_: RoundFolder, *, undecided: Sequence[str]) -> Seal:
-    """Seal this round, as it is in its folder; sealing twice changes nothing.
+    """Seal this round as it is in its folder. Sealing twice changes nothing.
 
-    `rounds` are all of the study; `undecided` the round's items without a final label. Refused while there is one,
-    and while an earlier round is not sealed.
+    `rounds` are all rounds of the study; `undecided` the round's items without a final label. Refused if there is such an
+    item, or if an earlier round is not sealed.
     """
     if round_.sealed:
         return Seal.of(round_.seal() or {})
@@ -218,7 +218,7 @@ def seal_round(rounds: Sequence[RoundFolder], round_: RoundFolder, *, undecided:
 
 
 def reopen(round_: RoundFolder, items: Sequence[str], reason: str, *, now: str) -> RoundFolder:
-    """Open these items of a sealed round again; what was sealed is kept in sealed/N, and the next seal names it."""
+    """Reopen these items of a sealed round. The sealed files are kept in sealed/N, and the next seal names them."""
     sealed = round_.seal()
     if sealed is None:
         raise InputError(
@@ -242,13 +242,13 @@ def reopen(round_: RoundFolder, items: Sequence[str], reason: str, *, now: str) 
     about = msgspec.structs.replace(round_.about, reopened=[*earlier[:-1], entry])
     reopened = replace(round_, about=about)
     write_about(reopened)
-    # last: killed before, the round is still sealed, and the same call continues
+    # Last: if interrupted before this, the round is still sealed and the same call can be repeated.
     storage.remove(round_.folder / "seal.json")
     return reopened
 
 
 def replaced_seals(round_: RoundFolder) -> list[dict[str, Any]]:
-    """The seals that this round had before it was reopened; one that is missing is empty."""
+    """Return the round's seals from before it was reopened; a missing one is empty."""
     now = (round_.seal() or {}).get("seal")
     reopenings = [entry for entry in round_.about.reopened or [] if entry.seal != now]
     paths = [round_.folder / "sealed" / str(number) / "seal.json" for number in range(1, len(reopenings) + 1)]
@@ -256,7 +256,7 @@ def replaced_seals(round_: RoundFolder) -> list[dict[str, Any]]:
 
 
 def _changed_before(round_: RoundFolder, previous: Collection[str]) -> list[str]:
-    """What is not as it was under the seals that this round had before it was reopened."""
+    """Report changes to what the round's earlier seals cover."""
     changed: list[str] = []
     replaces = ""
     for number, sealed in enumerate(replaced_seals(round_), start=1):
@@ -285,15 +285,15 @@ def _contents(round_: RoundFolder) -> Contents:
 
 
 def _draws_hash(round_: RoundFolder) -> str:
-    """Of the draws that the round was opened with."""
+    """Return the hash of the draws for the round."""
     draws = round_.draws()
     return _rows_hash(draws, "draws") if len(draws) else ""
 
 
 def _frame_hash(round_: RoundFolder) -> str:
-    """Of what a recall round was drawn from: its pairs with their chances, and what is said of them.
+    """Return the hash of a recall round's sampling frame: its pairs, probabilities and description.
 
-    Pairs that were not drawn stand with their claims alone, since a purge takes their posts out; their chances count.
+    Pairs that were not sampled enter only with claim and probability, because a purge removes their posts.
     """
     if not (round_.folder / FRAME).exists():
         return ""
@@ -308,7 +308,7 @@ def _bytes(path: Path) -> bytes:
 
 
 def _other_texts(frozen: pd.DataFrame) -> Iterable[str]:
-    """Items whose text is there and is not the one that was shown."""
+    """Return the items whose text differs from the one that was shown."""
     for row in rows_of(frozen):
         if row["salt"] and shown_hash(row["salt"], shown_parts(row)) != row["shown"]:
             yield row["item_id"]
@@ -317,7 +317,7 @@ def _other_texts(frozen: pd.DataFrame) -> Iterable[str]:
 def _other_remarks(
     then: Mapping[str, str], now: Mapping[str, str], labels: pd.DataFrame, purged: set[str]
 ) -> list[str]:
-    """Labels whose comment or reason is not the sealed one; those of purged items are gone by right."""
+    """Return labels whose comment or reason was changed after sealing. Purged items may lose theirs."""
     item_of = dict(zip(labels["label_id"], labels["item_id"], strict=True))
     changed = [label_id for label_id in {**then, **now} if then.get(label_id) != now.get(label_id)]
     return [
@@ -332,9 +332,9 @@ def _remark_hash(row: Label, salt: str) -> str:
 
 
 def _rows_hash(frame: pd.DataFrame, table: str, *, without: Collection[str] = ()) -> str:
-    """A hash of the columns that a seal covers, whatever the order of the rows.
+    """Return a hash of the columns that a seal covers, independent of row order.
 
-    A column that a later version added counts only where it has values: a round that was sealed before stays valid.
+    A column added by a later version counts only if it has values, so that older seals stay valid.
     """
     columns = [
         column.name
@@ -349,7 +349,7 @@ def _rows_hash(frame: pd.DataFrame, table: str, *, without: Collection[str] = ()
 
 
 def _plain(cell: Any) -> Any:
-    if cell is None or cell != cell:  # noqa: PLR0124 - only what is not a number differs from itself
+    if cell is None or cell != cell:  # noqa: PLR0124 - only NaN differs from itself
         return None
     if isinstance(cell, list | tuple):
         return [str(part) for part in cell]

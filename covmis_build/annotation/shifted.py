@@ -1,7 +1,7 @@
-"""Labels that stand one row too low or too high: they agree with other people's labels of the posts next to theirs.
+"""Find label columns shifted by one row: they agree with other annotators' labels of the neighbouring posts.
 
-People get their posts in orders of their own. So a label column that was shifted agrees by chance in its own rows, and
-well in the rows from which it came.
+Each annotator has an individual order of posts. A shifted column therefore agrees by chance in its own rows, and well
+with the rows from which it came.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 STANDARD_ERRORS = 3
-"""So many more labels, in standard errors, agree in the row above or below than in their own: of two people whose labels have
-nothing to do with each other, chance does it in one of 400 sheets, of others hardly ever."""
+"""Minimum excess, in standard errors, of equal labels in the row above or below over those in the same row. For two
+annotators with unrelated labels it occurs by chance in one of 400 sheets, for others almost never.
+"""
 
 
 def shifted(labels: Mapping[str, str], others: Mapping[str, Mapping[str, str]]) -> str:
-    """How labels of posts, in the order of a sheet, agree better with another person's of the post before or after; or nothing."""
+    """Report that a sheet's labels agree better with another annotator's labels of the previous or next post, if so."""
     for person, theirs in others.items():
         for towards, where in ((-1, "above"), (1, "below")):
             in_place, next_row = _agree(list(labels), labels, theirs, towards)
@@ -34,7 +35,7 @@ def shifted(labels: Mapping[str, str], others: Mapping[str, Mapping[str, str]]) 
 def _agree(
     order: Sequence[str], labels: Mapping[str, str], theirs: Mapping[str, str], towards: int
 ) -> tuple[set[str], set[str]]:
-    """Which posts' labels are the other person's of the same post, and of the neighbouring one, where both exist."""
+    """Return the equal labels for the same post, and for the neighbouring one, where both exist."""
     pairs = [
         (item, order[at + towards])
         for at, item in enumerate(order)

@@ -1,7 +1,7 @@
-"""Training: people label posts whose gold is known, and see how often they are right, label by label.
+"""Training: annotators label posts with known gold and see their accuracy, per label.
 
-A training round is a folder of its own, annotation/training/t001: it counts neither for gold nor for kappa, and no
-seal or release knows it. Its decisions.parquet is the key; reasons.json says why, where somebody wrote it down.
+A training round has its own folder, annotation/training/t001. It is excluded from gold, kappa, seals and releases.
+Its decisions.parquet is the key; reasons.json has the written reasons.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from covmis_build import keyed, storage
 from covmis_build.annotation.answers import Phase, labels_of, usable
 from covmis_build.annotation.frozen_items import FROZEN, by_item, rows_of
-from covmis_build.annotation.gold import How
+from covmis_build.annotation.gold import LabelSource
 from covmis_build.annotation.report import Case, Said, cases_html
 from covmis_build.annotation.round_folder import read_json
 from covmis_build.errors import counted
@@ -30,13 +30,19 @@ if TYPE_CHECKING:
 
     from covmis_build.annotation.round_folder import RoundFolder
 
-KNOWN = (How.AGREED, How.DISCUSSED, How.ADJUDICATED, How.MAJORITY, How.AUDITED)
-"""Gold that several people stand behind: a rule's or a single person's label is no key to be measured by."""
+KNOWN = (
+    LabelSource.AGREED,
+    LabelSource.DISCUSSED,
+    LabelSource.ADJUDICATED,
+    LabelSource.MAJORITY,
+    LabelSource.AUDITED,
+)
+"""Gold sources with several people. A rule's or a single person's label is not reliable enough for a key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """How often a person gave the known label, of the posts that have this label (or of all: empty)."""
+    """How often an annotator gave the known label, among posts with this label (empty: all posts)."""
 
     annotator: str
     label: str
@@ -57,7 +63,7 @@ class Accuracy:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TrainingReport(Result):
-    """Everybody's accuracy on posts whose gold is known; `pass_mark` is the least share that will do, if one is set."""
+    """The accuracy of all annotators on posts with known gold. `pass_mark` is the minimum share, if set."""
 
     round: str
     accuracies: tuple[Accuracy, ...]
@@ -67,7 +73,7 @@ class TrainingReport(Result):
 
     @property
     def passed(self) -> dict[str, bool]:
-        """Who has reached the pass mark, of those who have answered; empty without one."""
+        """Return the annotators with answers who reached the pass mark; empty without one."""
         whole = [row for row in self.accuracies if not row.label and row.share is not None]
         return (
             {}
@@ -77,14 +83,14 @@ class TrainingReport(Result):
 
     @property
     def summary(self) -> list[str]:
-        """A line a person and label, and who has passed."""
+        """Return one line per annotator and label, and who has passed."""
         told = [str(row) for row in self.accuracies]
         for who, passed in self.passed.items():
             told.append(f"{who} has {'' if passed else 'not '}reached the pass mark of {self.pass_mark:.0%}.")
         return [*told, *(f"- {note}" for note in self.notes)]
 
     def to_frame(self) -> pd.DataFrame:
-        """A row a person and label."""
+        """Return one row per annotator and label."""
         import pandas as pd
 
         return pd.DataFrame([asdict(row) for row in self.accuracies])
@@ -98,12 +104,12 @@ class TrainingReport(Result):
 
 
 def known_items(frozen: pd.DataFrame, gold: pd.DataFrame, count: int, *, number: str, seed: int) -> list[str]:
-    """Items whose gold is known, as many of each label as there are, up to `count`, in the order in which they come.
+    """Choose items with known gold, balanced over labels, up to `count`, in the order of presentation.
 
-    `frozen` and `gold` are of sealed rounds.
+    `frozen` and `gold` come from sealed rounds.
     """
     known = gold[gold["how"].isin(KNOWN)].merge(frozen[["item_id", "salt"]], on="item_id")
-    known = known[known["salt"] != ""]  # purged posts have no text to judge
+    known = known[known["salt"] != ""]  # purged posts have no text to label
     chosen: list[str] = []
     piles = [
         keyed.order(seed, f"training {number} {label}", rows["item_id"])
@@ -117,7 +123,7 @@ def known_items(frozen: pd.DataFrame, gold: pd.DataFrame, count: int, *, number:
 def frozen_anew(
     frozen: pd.DataFrame, chosen: Sequence[str], *, number: str, seed: int, salt: str
 ) -> pd.DataFrame:
-    """These items of earlier rounds as items of a round whose labels count for nothing."""
+    """Freeze these items of earlier rounds again, for a round that does not count."""
     import pandas as pd
 
     rows = []
@@ -131,7 +137,7 @@ def frozen_anew(
 
 
 def written_reasons(labels: pd.DataFrame) -> dict[str, str]:
-    """Why an item has its label, in the words of those who decided."""
+    """Return the reason for each label, as written by those who decided."""
     decided = labels[labels["phase"].isin([Phase.DISCUSSION, Phase.ADJUDICATION])]
     return {row.item_id: row.reason for row in labels_of(decided) if row.reason}
 
@@ -143,9 +149,9 @@ def write_key(
     reasons: Mapping[str, str],
     pass_mark: float | None,
 ) -> None:
-    """Write the known labels, and why; the pass mark, if one is set.
+    """Write the known labels, their reasons, and the pass mark if set.
 
-    Before the items are written, which make the folder a round: there is none without its key, whenever a kill comes.
+    Must be called before the items are written: then no round can exist without its key, even after an interruption.
     """
     items = set(known)
     key = gold[gold["item_id"].isin(items)].assign(round=folder.name)
@@ -155,7 +161,7 @@ def write_key(
 
 
 def accuracies(round_: RoundFolder) -> list[Accuracy]:
-    """For each person who has answered: how often they were right, over all posts and label by label."""
+    """Return the accuracy of each annotator with answers, overall and per label."""
     key = dict(zip(round_.decisions()["item_id"], round_.decisions()["label"], strict=True))
     answers = _answers(round_)
     rows = []
@@ -171,13 +177,13 @@ def accuracies(round_: RoundFolder) -> list[Accuracy]:
 
 
 def _answers(round_: RoundFolder) -> pd.DataFrame:
-    """What people said of the posts that have a key."""
+    """Return the annotators' labels of the posts in the key."""
     current = independent(usable(round_.labels(), round_.items()))
     return current[current["item_id"].isin(set(round_.decisions()["item_id"]))]
 
 
 def _accuracy(who: str, label: str, given: pd.Series[str], known: pd.Series[str]) -> Accuracy:
-    """Right answers with Wilson's interval over posts."""
+    """Return the accuracy with Wilson's interval over posts."""
     right = int((given == known).sum())
     if not len(given):
         return Accuracy(who, label, 0, 0, None, None, None)
@@ -186,7 +192,7 @@ def _accuracy(who: str, label: str, given: pd.Series[str], known: pd.Series[str]
 
 
 def feedback(round_: RoundFolder, annotator: str, *, study: str) -> str:
-    """A page for this person: each post that they labelled otherwise than the key, the key, and the reason."""
+    """Build a page for this annotator: each post with a wrong label, the known label, and the reason."""
     from covmis_build.report.page import Section, page
 
     key = dict(zip(round_.decisions()["item_id"], round_.decisions()["label"], strict=True))
@@ -212,7 +218,7 @@ def feedback(round_: RoundFolder, annotator: str, *, study: str) -> str:
 
 
 def write_report(round_: RoundFolder, *, study: str) -> TrainingReport:
-    """Everybody's accuracy, and a page of feedback for each in the round's folder."""
+    """Write the accuracy report, and a feedback page per annotator, to the round's folder."""
     rows = accuracies(round_)
     files = []
     for who in dict.fromkeys(row.annotator for row in rows):

@@ -1,1 +1,1 @@
-"""Posts as they come: every format read, one walker of archives."""
+"""Read posts: all file formats, and the files of an archive."""

@@ -1,7 +1,7 @@
-"""Which column of a file of rows is what: by the study's settings, by a tool's header, or by names, and then shown.
+"""Detect the content of a table's columns: by the study's settings, by a known tool's header, or by names and values.
 
-An index column is never an id nor a claim; a column is a claim's only by name and by values; a bare number is a
-post of X only where something says so. What cannot be told is a question, and the file is not read.
+An index column is never an id or a claim. A column is a claim only by its name and values. A bare number is a post of X
+only with further evidence. If something remains unclear, it is a question, and the file is not imported.
 """
 
 from __future__ import annotations
@@ -36,40 +36,40 @@ if TYPE_CHECKING:
     from covmis_build.files.table import Table
 
 OF_X = frozenset({"tweetid", "statusid", "tweetids"})
-"""Names that only X's posts have."""
+"""Column names that only X's posts have."""
 TOGETHER = 256
-"""Rows that are looked at together."""
+"""Rows that are processed in one block."""
 LOOKED_AT = 10_000
-"""Characters of a cell in which escapes and addresses are looked for: a longer cell is no post and no address."""
+"""Characters of a cell that are searched for escapes and URLs. A longer cell contains no post URL."""
 X_LENGTHS = range(15, 21)
 ENOUGH, DAY = 0.9, 86_400
 COMPARED, QUARTER = 20, 900
-"""Rows that are enough to compare times with ids; seconds in which zones differ."""
+"""Rows that suffice to compare times with ids; seconds by which time zones differ."""
 ROW = "row"
-"""As the setting `id`: posts are numbered by their rows, where no column has this name."""
+"""Value of the setting `id`: number the posts by row. A column of this name takes precedence."""
 HASHED = 12
-"""Digits of a file's hash in the ids of its rows."""
+"""Digits of the file's hash in the ids of its rows."""
 YES = frozenset({"true", "t", "1", "1.0", "yes", "y"})
-"""How a column says in small letters that a row is a repost."""
+"""Values (lower case) that mark a row as a repost."""
 YES_OR_NO = YES | {"", "false", "f", "0", "0.0", "no", "n", *map(str.lower, NOTHING)}
 TITLES = ("title", "subject", "headline")
 MANY_EMPTY = 0.05
-"""A share of rows without text that is reported."""
+"""Minimum share of rows without text that is reported."""
 HYDRATED = ("x", "bsky", "masto")
-"""Platforms that are asked for posts by their ids."""
+"""Platforms from which covmis can fetch posts by id."""
 ID_ONLY = "id only"
-"""The availability of a post of which a file has nothing but the id."""
+"""Availability of a post of which a file contains only the id."""
 LONG_ID = re.compile(r"\d{15,20}")
 ESCAPES = re.compile(r"&(?:amp|lt|gt|quot|#\d+);")
 MARKED = frozenset(("'", *DANGEROUS))
 PROTECTED = frozenset(f"'{mark}" for mark in MARKED)
-"""How a cell begins that `storage.harmless` has protected; no cell of such a column begins with one of MARKED otherwise."""
+"""First characters of a cell protected by `storage.harmless`. Unprotected columns have no cell that begins with MARKED."""
 FORMS_OF_IDS = {"reddit": re.compile(r"t[13]_[0-9a-z]{4,12}"), "facebook": re.compile(r"\d{5,20}_\d{5,20}")}
-"""Ids that only one platform has: Reddit's comments and posts, a post of a page of Facebook."""
+"""Ids that only one platform has: Reddit's comments and posts, posts of Facebook pages."""
 PLAIN = frozenset({dates.Form.NONE, dates.Form.ISO, dates.Form.LETTERS, dates.Form.GIVEN})
-"""Forms of times that need no note: ISO 8601, and what a note on its zones or the settings say already."""
+"""Time formats that need no note: ISO 8601, and those explained by a note on time zones or by the settings."""
 DIGITS_IN_2006 = 7
-"""Ids of X's first year have at most so many."""
+"""Maximum number of digits in ids of X's first year."""
 
 
 FEW_BROKEN = 0.01
@@ -80,7 +80,7 @@ IN_SETTINGS = ". In study.toml: "
 
 @dataclass(slots=True)
 class Understood:
-    """What a file of rows is understood to be; `questions` must be answered before it can be read."""
+    """The detected meaning of a table. `questions` must be answered before it can be imported."""
 
     form: str
     by: str
@@ -89,25 +89,25 @@ class Understood:
     platform: str = ""
     times: dates.TimeForm = field(default_factory=dates.TimeForm)
     zone: str = ""
-    """The time zone that ids show, where times have none."""
+    """The time zone inferred from ids if the times have none."""
     rule: Columns = field(default_factory=Columns)
     harmless: bool = False
-    """Whether apostrophes protect its texts from spreadsheets, as covmis writes them."""
+    """True if apostrophes protect its texts from spreadsheets, as in covmis's own files."""
     file_hash: str = ""
-    """The beginning of the content's SHA-256, where rows are numbered."""
+    """The first digits of the content's SHA-256 if rows are numbered."""
     rows: int = 0
     notes: list[str] = field(default_factory=list)
     questions: list[str] = field(default_factory=list)
 
     @property
     def left_over(self) -> list[str]:
-        """Columns that are not read."""
+        """The unused columns."""
         used = {name for names in self.taken.values() for name in names}
         return [name for name in self.header if name not in used]
 
 
 def rule_of(name: str, rules: Sequence[Columns]) -> Columns | None:
-    """The first rule whose `files` matches, from the archive's folder on or below it."""
+    """Return the first rule whose `files` matches, relative to the archive's folder or any folder below it."""
     below = name.partition("/")[2] or name
     return next(
         (rule for rule in rules if any(fnmatch.fnmatch(place, rule.files) for place in (name, below))), None
@@ -115,7 +115,7 @@ def rule_of(name: str, rules: Sequence[Columns]) -> Columns | None:
 
 
 def looks_like_posts(header: Iterable[str]) -> bool:
-    """Whether a row of these names may be a post: an id or a time, and a text."""
+    """True if rows with these columns can be posts: an id or a time, and a text."""
     names = list(header)
     return bool(column_of(names, POSTS["text"])) and bool(
         column_of(names, POSTS["id"]) or column_of(names, POSTS["created_at"])
@@ -126,7 +126,7 @@ def understand(
     table: Table, path: Path | str, rule: Columns | None = None, claims: AbstractSet[str] = frozenset(),
     content_hash: Callable[[], str] = str,
 ) -> Understood:  # fmt: skip
-    """What an unknown file is: by the rule, then by names, then by its values. Broken ids are an error."""
+    """Detect an unknown table: by the rule, then by names, then by values. Broken ids are an error."""
     rule = rule or Columns()
     understood = Understood("table", table.form, table.header, rule=rule)
     if rule.id == ROW and ROW not in table.header:
@@ -177,7 +177,7 @@ def _name_columns(understood: Understood, path: Path | str) -> None:
 
 
 def _addresses_of_posts(table: Table) -> str:
-    """The first column whose cells are nearly all addresses of posts, in the first rows; empty if there is none."""
+    """Return the first column in which nearly all cells are URLs of posts; empty if there is none."""
     rows = [cells for _, cells, problem in islice(table.rows(), TOGETHER) if not problem]
     for at, name in enumerate(table.header):
         cells = [row[at] for row in rows if "://" in row[at]]
@@ -187,7 +187,7 @@ def _addresses_of_posts(table: Table) -> str:
 
 
 def _choose_times(understood: Understood, table: Table) -> None:
-    """Of several columns named as times, the one that says them most exactly, if it says the first one's days."""
+    """Of several time columns, choose the most exact one whose days match those of the first."""
     named = columns_of(table.header, POSTS["created_at"])
     if understood.rule.created_at or len(named) < 2:
         return
@@ -201,7 +201,7 @@ def _choose_times(understood: Understood, table: Table) -> None:
 
 
 def _same_days(cells: Sequence[str], others: Sequence[str]) -> bool:
-    """Whether nearly all rows have the same day in both, as far as zones go; a column whose form is open says none."""
+    """True if nearly all rows have the same day in both, up to time zones. A column of unknown format has no days."""
     form, other = (dates.settle(column) for column in (cells, others))
     pairs = [(form.read(mine), other.read(its)) for mine, its in zip(cells, others, strict=True)]
     apart = [abs(ids.seconds(mine) - ids.seconds(its)) for mine, its in pairs if mine and its]
@@ -209,12 +209,12 @@ def _same_days(cells: Sequence[str], others: Sequence[str]) -> bool:
 
 
 def _id_in_first_line(header: Sequence[str]) -> str:
-    """The number of the column in which a first line has a long id, and so is no header; empty if it may be one."""
+    """Return the column number of a long id in the first line, which is then no header; otherwise empty."""
     return next((str(at) for at, cell in enumerate(header, 1) if LONG_ID.fullmatch(bare_cell(cell))), "")
 
 
 def to_paste(understood: Understood, name: str) -> str:
-    """The settings that say what was understood, and leave open what has to be said."""
+    """Return the settings that describe what was detected, with gaps to fill in."""
     rule, values = understood.rule, dict[str, object]()
     for what in ("id", "text", "created_at", "language", "author", "urls", "claim"):
         names = understood.taken.get(what, [])
@@ -244,7 +244,7 @@ def _several(names: str | Sequence[str] | None) -> list[str]:
 
 @dataclass(slots=True)
 class _Texts:
-    """How many texts of a table have something that has to be known before they are read."""
+    """Counts of a table's texts with escapes or marks that matter for parsing."""
 
     escaped: int = 0
     nothing: int = 0
@@ -263,7 +263,7 @@ class _Texts:
 
 
 def _look_at_values(understood: Understood, table: Table, path: Path | str, claims: AbstractSet[str]) -> None:
-    """One pass over the rows: ids, times, claims, escapes."""
+    """Check ids, times, claims and escapes in one pass over the rows."""
     taken, rule = understood.taken, understood.rule
     at = {what: [table.header.index(name) for name in names] for what, names in taken.items()}
     native_ids: list[str] = []
@@ -320,7 +320,7 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
 def _leave_out(
     understood: Understood, named_claims: Counter[str], claims: AbstractSet[str], marks: AbstractSet[str]
 ) -> None:
-    """Do not use columns for claims and reposts whose names say so, but not their values."""
+    """Ignore columns whose names, but not values, mean claims or reposts."""
     taken, rule, notes = understood.taken, understood.rule, understood.notes
     values = named_claims.total() - named_claims[""]
     named = sum(count for claim, count in named_claims.items() if claim in claims)
@@ -335,13 +335,13 @@ def _leave_out(
 
 
 def _without_times(understood: Understood) -> list[str]:
-    """That a file has no column of times, which few things need; nothing if it has one."""
+    """Return the note that a file has no time column, which few steps need; empty if it has one."""
     timed = "created_at" in understood.taken or understood.rule.time_from_id
     return [] if timed else ["no column of times: only since, until and estimates by month need one"]
 
 
 def _without_text(understood: Understood, count: int) -> list[str]:
-    """How many rows have no text, and what their title would add; nothing if they are few."""
+    """Return the note how many rows have no text, and whether titles would help; empty for few rows."""
     names = understood.taken.get("text", [])
     if not names and understood.rows:
         return ['no column is read as the text, so no post has one: name it, like text = "COLUMN"']
@@ -354,7 +354,7 @@ def _without_text(understood: Understood, count: int) -> list[str]:
 
 
 def _settle_times(understood: Understood, native_ids: Sequence[str], moments: Sequence[str]) -> None:
-    """The form of the times: a question where it is open, a note where it is not ISO 8601."""
+    """Detect the time format: a question if ambiguous, a note if it is not ISO 8601."""
     rule = understood.rule
     times = understood.times = dates.settle(moments, date_format=rule.date_format, zone=rule.timezone)
     if times.problem:
@@ -366,7 +366,7 @@ def _settle_times(understood: Understood, native_ids: Sequence[str], moments: Se
 
 
 def _compare_with_ids(understood: Understood, native_ids: Sequence[str], moments: Sequence[str]) -> None:
-    """Times without a zone are treated as UTC, unless ids of X say that nearly all are ahead or behind by the same hours."""
+    """Treat times without a zone as UTC, unless ids of X show that nearly all differ by the same hours."""
     offsets = Counter[int]()
     for native, moment in zip(native_ids, moments, strict=True):
         own = ids.snowflake_time(ids.post_id(native).removeprefix("x:"))
@@ -395,7 +395,7 @@ def _compare_with_ids(understood: Understood, native_ids: Sequence[str], moments
 
 
 def in_addresses(table: Table, column: int, asked: AbstractSet[str] | None = None) -> dict[str, str]:
-    """The ids that are also in an address of their own row, each with the address; of all rows, or of the ids asked for."""
+    """Return the ids that also occur in a URL of their row, with the URL; of all rows, or of the `asked` ids."""
     addressed = dict[str, str]()
     for _, cells, problem in table.rows():
         own = "" if problem else bare_cell(cells[column])
@@ -412,11 +412,11 @@ HOSTS = {
     "instagram.com": "instagram", "tiktok.com": "tiktok", "youtube.com": "youtube", "t.me": "telegram", "threads.net": "threads",
     "vk.com": "vk", "gab.com": "gab", "truthsocial.com": "truth",
 }  # fmt: skip
-"""Whose posts the addresses of a site are."""
+"""Website → platform of its posts."""
 
 
 def platform_of_addresses(addresses_of: Iterable[str]) -> str:
-    """The one platform whose site nearly all of these addresses name; empty if none does."""
+    """Return the platform to which nearly all of these URLs belong; empty if there is none."""
     hosts = Counter(
         ".".join(address.partition("://")[2].partition("/")[0].lower().split(".")[-2:])
         for address in addresses_of
@@ -435,7 +435,7 @@ def _platform(
     native_ids: Sequence[str],
     moments: Sequence[str],
 ) -> str:
-    """The platform of ids without a prefix; empty where every id has its own, or where it has to be asked."""
+    """Return the platform of ids without prefix; empty if every id has one, or if the user must choose."""
     bare = [native for native in bare if native.isdigit()]
     if not bare:
         return _platform_of_words(understood, native_ids) if "id" in understood.taken else ""
@@ -467,7 +467,7 @@ def _platform(
 
 
 def _platform_of_words(understood: Understood, native_ids: Sequence[str]) -> str:
-    """The platform of ids that are no numbers and no addresses: by their form, or asked for."""
+    """Return the platform of ids that are neither numbers nor URLs: by their format, or as a question."""
     foreign = [native for native in native_ids if native and not ids.post_id(native, "")]
     if not foreign or len(foreign) < ENOUGH * len(native_ids):
         return ""
@@ -485,12 +485,12 @@ def _whose(native: str) -> str:
 
 
 def _column(block: Sequence[Sequence[str]], at: Sequence[int], between: str = "/") -> list[str]:
-    """Cells of many rows, as they are meant."""
+    """Return cells of many rows without protection marks."""
     return list(map(_cell_of(at, between), block))
 
 
 def bare_cell(cell: str) -> str:
-    """A cell without the marks that protect it from spreadsheets, or put it in quotation marks.
+    """Remove marks from a cell that protect it from spreadsheets or quote it.
 
     >>> bare_cell("'125500"), bare_cell("'125500'"), bare_cell('="125500"')
     ('125500', '125500', '125500')
@@ -506,11 +506,11 @@ _MARKS, _MARKS_BEHIND = frozenset("'= \t"), frozenset(" \t\"'")
 
 
 class NotAPost(ValueError):
-    """A row that cannot be read, with the reason."""
+    """A row that is not a post, with the reason."""
 
 
 class Reading:
-    """How the rows of a file become posts."""
+    """Settings with which a file's rows become posts."""
 
     def __init__(self, table: Table, understood: Understood) -> None:
         self.rule, self.platform, self.times = understood.rule, understood.platform, understood.times
@@ -529,7 +529,7 @@ class Reading:
         self.kinds = [table.header.index(name) for name in ("kind", "source") if name in table.header]
 
     def post(self, number: int, cells: Sequence[str]) -> Post:
-        """The post of a row, which has this number; what is none raises NotAPost."""
+        """Return the post of this row number. Raises NotAPost."""
         rule, text, linked, time = self.rule, self._text(cells), self.urls(cells), self.time(cells)
         known = False
         if self.file_hash:
@@ -576,7 +576,7 @@ class Reading:
         )
 
     def _post_of(self, cell: str) -> str:
-        """The post that another one answers, quotes or repeats; ? if there is one, but its id was rounded or is none."""
+        """Return the answered, quoted or reposted post; "?" if its id was rounded or is invalid."""
         if not cell or cell in NOTHING or cell in {"0", "-1", "[]", "{}"}:
             return ""
         return ids.post_id(cell, self.platform) or "?"
@@ -588,11 +588,11 @@ class Reading:
 
 
 ESCAPED = {"x": unescaped, "html": html.unescape}
-"""What undoes the escapes that a rule names."""
+"""Function that removes each kind of escape that a rule can name."""
 
 
 def _cell_of(at: Sequence[int], between: str = "/") -> Callable[[Sequence[str]], str]:
-    """What takes the cell at a place from a row, without the marks that protect it; several are joined."""
+    """Return a function that extracts the cell at a place without protection marks; several cells are joined."""
     if not at:
         return lambda _: ""
     if len(at) > 1:
@@ -606,12 +606,12 @@ _ADDRESS = re.compile(r'https?://[^\s|,;"]+')
 
 
 def timeless(post: Post) -> bool:
-    """Whether an available post has no time that can be read."""
+    """True if an available post has no readable time."""
     return post.availability == "available" and not post.created_at
 
 
 def addresses(cell: str, separator: str = "") -> list[str]:
-    """The addresses of a cell: a list in JSON or Python, or parted by blanks, bars, or commas before `http`."""
+    """Return the URLs in a cell: a JSON or Python list, or separated by blanks, bars, or commas before `http`."""
     if separator:
         parts = cell.split(separator)
     elif _ADDRESS.fullmatch(cell):

@@ -1,6 +1,6 @@
-"""The posts that count: of several copies the one that `covmis run` takes, with reposts and times as the settings say.
+"""The posts that count: of several copies the one that `covmis run` uses, with reposts and times as set.
 
-A post is named by a number: where its row is among the rows of all parts of the store.
+A post's number is the position of its row among the rows of all parts of the store.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ Rows = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 SPREAD = 2654435761
-"""Knuth's multiplier: posts shown of a query are spread over the archive by it, without chance."""
+"""Knuth's multiplier. It spreads example posts of a query over the archive without random numbers."""
 
 
 class SamplePost(NamedTuple):
-    """A post that a query finds."""
+    """An example post that a query matches."""
 
     post_id: str
     created_at: str
@@ -36,12 +36,12 @@ class SamplePost(NamedTuple):
 
     @property
     def line(self) -> str:
-        """The post in one line."""
+        """Return the post in one line."""
         return f"{self.post_id}  {' '.join(self.text.split())[:120]}"
 
 
 class Counting(NamedTuple):
-    """Which posts count, as `[retrieval]` says: with `reposts` these, too; times from `since` to before `until`."""
+    """Which posts count according to `[retrieval]`: reposts only with `reposts`, times from `since` to before `until`."""
 
     reposts: bool = False
     since: str = ""
@@ -49,11 +49,11 @@ class Counting(NamedTuple):
 
     @property
     def columns(self) -> list[str]:
-        """What decides whether a row counts, but for other copies."""
+        """The columns that decide whether a row counts, apart from other copies."""
         return ["has_content", "repost_of", *(["created_at"] if self.since or self.until else [])]
 
     def flags(self, rows: pa.Table) -> Flags:
-        """Which of these rows count."""
+        """Mark the rows that count."""
         counts = np.asarray(rows["has_content"])
         if not self.reposts:
             counts = counts & np.asarray(pc.equal(rows["repost_of"], ""))
@@ -65,7 +65,7 @@ class Counting(NamedTuple):
 
 
 class Group(NamedTuple):
-    """A row group of a part: which it is there, and the numbers of its rows."""
+    """A row group of a part: its index there, and the numbers of its rows."""
 
     part: Path
     group: int
@@ -74,15 +74,15 @@ class Group(NamedTuple):
 
 
 def rows_of(group: Group, columns: Sequence[str]) -> pa.Table:
-    """These columns of a row group, rows that do not count among them."""
+    """Read these columns of a row group, including rows that do not count."""
     with pq.ParquetFile(group.part) as file:
         return file.read_row_group(group.group, list(columns), use_threads=False).select(columns)
 
 
 KEPT = 32
-"""Row groups that stay in memory, about 4 MB each: who tries a query tries another. A part's name represents its content."""
+"""Row groups kept in memory, about 4 MB each, because users try several queries. A part's name identifies its content."""
 _kept_rows = functools.lru_cache(2 * KEPT)(rows_of)
-"""Those that matching looks at, and those that are shown."""
+"""Cached columns for matching and for examples."""
 
 
 class CountedPosts:
@@ -91,7 +91,7 @@ class CountedPosts:
     def __init__(
         self, parts: Sequence[Path], older: pa.Table, counting: Counting = Counting(), unread: Sequence[str] = ()  # noqa: B008 - constant
     ) -> None:  # fmt: skip
-        """`older` has the rows (part, row) that do not count, because another copy of their post does."""
+        """`older` has the rows (part, row) that do not count because another copy of their post does."""
         self.parts, self.unread = list(parts), list(unread)
         """`unread` says what of the archive is not in it because it could not be read."""
         self.groups, self._begins = list[Group](), list[int]()
@@ -110,18 +110,18 @@ class CountedPosts:
         """How many count."""
 
     def rows(self, group: Group, columns: Sequence[str]) -> pa.Table:
-        """These columns of a row group; of few they stay in memory."""
+        """Read these columns of a row group; a few are cached."""
         return (_kept_rows if len(self.groups) <= KEPT else rows_of)(group, tuple(columns))
 
     def at(self, rows: pa.Table) -> Rows:
-        """The numbers of rows that are named by their part and where they are in it."""
+        """Return the numbers of rows given by part and position."""
         parts = pa.array([part.stem for part in self.parts], pa.string())
         part = np.asarray(pc.index_in(rows["part"], value_set=parts), np.int64)
         numbers: Rows = np.array(self._begins, np.int64)[part] + np.asarray(rows["row"])
         return numbers
 
     def numbers(self, post_ids: Iterable[str]) -> Rows:
-        """The numbers of these posts, in their order; -1 of one that does not count."""
+        """Return the numbers of these posts in the same order; -1 for one that does not count."""
         wanted = pa.array(list(post_ids), pa.string())
         different = wanted.unique()
         numbers = np.full(len(different), -1, np.int64)
@@ -131,7 +131,7 @@ class CountedPosts:
         return numbers[np.asarray(pc.index_in(wanted, value_set=different))] if len(wanted) else numbers
 
     def ids(self, numbers: Rows) -> list[str]:
-        """The ids of these posts."""
+        """Return the ids of these posts."""
         return list(self._ids.take(pa.array(numbers)).to_pylist())
 
     @functools.cached_property
@@ -140,16 +140,16 @@ class CountedPosts:
         return pa.chunked_array(chunks, pa.string())
 
     def by_id(self, post_ids: Iterable[str]) -> list[SamplePost]:
-        """These posts, as far as they count."""
+        """Return these posts if they count."""
         numbers = self.numbers(post_ids)
         return self._posts(numbers[numbers >= 0])
 
     def texts(self, numbers: Rows) -> list[str]:
-        """The texts of these posts."""
+        """Return the texts of these posts."""
         return [text or "" for text in self._read(numbers, ["text"])["text"].to_pylist()]
 
     def addresses(self, post_ids: Iterable[str]) -> Iterator[set[str]]:
-        """The pages that each of these posts links to."""
+        """Return the URLs that each of these posts links to."""
         numbers = self.numbers(post_ids)
         links = iter(self._read(numbers[numbers >= 0], ["text", "urls"]).to_pylist())
         for number in numbers.tolist():
@@ -157,7 +157,7 @@ class CountedPosts:
             yield {canonical_url(url) for url in (*post["urls"], *addresses(post["text"]))} - {""}
 
     def samples(self, of_each: Sequence[Rows], most: int) -> list[list[SamplePost]]:
-        """Some of each of these posts, spread over the archive; always the same ones."""
+        """Return examples of each set of posts, spread over the archive; always the same ones."""
         chosen = [
             np.sort(rows[np.argsort((rows * SPREAD) % (1 << 32), kind="stable")[:most]]) for rows in of_each
         ]
@@ -169,7 +169,7 @@ class CountedPosts:
         return [SamplePost(*post) for post in zip(self.ids(numbers), *columns.values(), strict=True)]
 
     def _read(self, numbers: Rows, columns: list[str]) -> pa.Table:
-        """These columns of posts, in their order; every row group is read once."""
+        """Read these columns of posts in order; every row group is read once."""
         different, back = np.unique(numbers, return_inverse=True)
         parts = []
         for group in self.groups:

@@ -1,4 +1,4 @@
-"""Times as files write them: one form is settled for a whole column, never guessed cell by cell."""
+"""Parse times. The format is determined once for a whole column, never guessed cell by cell."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Form(StrEnum):
-    """How a column writes its times."""
+    """The time format of a column."""
 
     NONE = ""
     SECONDS = "epoch_s"
@@ -37,12 +37,12 @@ ZONES = {
     "UTC": 0, "GMT": 0, "Z": 0, "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
     "BRT": -3, "CET": 1, "CEST": 2, "UT": 0,
 }  # fmt: skip
-"""Zones by letters, hours from UTC; IST, BST and others mean several and are refused by name."""
+"""Time zone abbreviations → hours from UTC. Ambiguous ones such as IST and BST are refused by name."""
 HALVES = {"AM", "PM"}
-"""Of a day; behind a clock in words they are no zone, and what has them is not read."""
+"""AM and PM are not time zones. Times in words that contain them are not parsed."""
 
 EARLIEST, LATEST = 10**8, 4_100_000_000
-"""Seconds since 1970 that a number may mean: 1973 to 2099. The ranges of seconds to nanoseconds do not overlap."""
+"""Range of a number as seconds since 1970: 1973 to 2099. The ranges for seconds to nanoseconds do not overlap."""
 UNITS = ((Form.SECONDS, 1), (Form.MILLISECONDS, 10**3), (Form.MICROSECONDS, 10**6), (Form.NANOSECONDS, 10**9))
 MONTHS = 12
 EXCEL_EPOCH = datetime(1899, 12, 30, tzinfo=UTC)
@@ -56,29 +56,29 @@ _ISO = re.compile(
 _PLAIN_ISO = re.compile(
     r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)?)?", re.ASCII
 )
-"""What Python reads as it is, and its zone."""
+"""Times that Python parses directly, with their zone."""
 _COMMON_ISO = re.compile(
     r"[12]\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])[T ](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d"
     r"(?:\.\d{3}(?:\d{3})?)?(?:Z|\+00:00)?",
     re.ASCII,
 )
-"""How nearly all times in ISO 8601 are written. Days that some months lack are left to the calendar."""
+"""The most frequent ISO 8601 format. Days that not every month has are left to the calendar."""
 _ZONE = re.compile(r"(?:Z|[+-]\d{2}:?\d{2})$")
 _LETTERS = re.compile(r"(\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2})?(?:\.\d+)?)\s+([A-Z]{1,5})")
 _WORDS = re.compile(r"[A-Za-z]{3},? .*\d{1,2}:\d{2}.*")
 _BEHIND = re.compile(
     r"\d{1,2}:\d{2}(?::\d{2})?(?:\s*(?:GMT|UTC?)?([+-]\d{1,2}(?::?\d{2})?)|\s+([A-Za-z]{1,5}))?(?:\s+\d{4})?(?:\s*\([^)]*\))?$"
 )
-"""What follows the clock of a time in words: hours from UTC, or letters, if it has either."""
+"""The part after the time of day: hours from UTC or an abbreviation, if any."""
 LONGEST = 100
-"""Characters of a time; what is longer is none."""
+"""Maximum number of characters of a time."""
 _SLASHED = re.compile(
     r"(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{2})(?:[ ,T]+(\d{1,2}):(\d{2})(?::(\d{2}))?\s*([AaPp][Mm])?)?"
 )
 
 
 class TimeForm(NamedTuple):
-    """A column's form, and what has to be said about it."""
+    """A column's format, and notes on it."""
 
     form: Form = Form.NONE
     date_format: str = ""
@@ -87,24 +87,24 @@ class TimeForm(NamedTuple):
     problem: str = ""
 
     def read(self, cell: str) -> str:
-        """The cell's time in UTC to the second; empty if it is not of this form."""
+        """Return the cell's time in UTC to the second; empty if it does not have this format."""
         text = cell.strip()
         if self.form is Form.ISO and not self.zone and (common := common_iso(text)):
             return common
         return _utc(text, self.form, self.date_format, self.zone)
 
     def moment(self, cell: str) -> datetime | None:
-        """The same as a time with its zone."""
+        """Return the cell's time with its zone."""
         return _moment(cell.strip(), self.form, self.date_format, zone_of(self.zone))
 
 
 def common_iso(text: str) -> str:
-    """A common time in ISO 8601, in UTC to the second; without a zone it is treated as UTC. Empty for any other text."""
+    """Parse a frequent ISO 8601 time to UTC (the default zone), to the second. Empty for any other text."""
     return f"{text[:10]}T{text[11:19]}Z" if _COMMON_ISO.fullmatch(text) else ""
 
 
 def utc(when: datetime) -> str:
-    """A time as tables write it."""
+    """Format a time for the tables."""
     try:
         return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (ValueError, OverflowError):
@@ -112,7 +112,7 @@ def utc(when: datetime) -> str:
 
 
 def zone_of(name: str) -> tzinfo | None:
-    """A zone by its name, such as Europe/Berlin, or its hours, such as +09:00; None if there is none of this name."""
+    """Return a time zone by name (Europe/Berlin) or offset (+09:00); None if unknown."""
     if not name:
         return UTC
     if hours := re.fullmatch(r"([+-])(\d\d):(\d\d)", name):
@@ -125,7 +125,7 @@ def zone_of(name: str) -> tzinfo | None:
 
 
 def settle(cells: Iterable[str], *, date_format: str = "", zone: str = "") -> TimeForm:
-    """The one form of a column of times: what most of its cells are; `date_format` says it, or leaves it open."""
+    """Determine the single format of a time column: that of most cells, or `date_format`."""
     if date_format:
         known = date_format in {"iso", Form.SECONDS.value, Form.MILLISECONDS.value}
         return TimeForm(Form(date_format), "", zone) if known else TimeForm(Form.GIVEN, date_format, zone)
@@ -141,7 +141,7 @@ def settle(cells: Iterable[str], *, date_format: str = "", zone: str = "") -> Ti
 
 
 class Detail(IntEnum):
-    """How exactly a cell says its time."""
+    """The precision of a time."""
 
     NONE = 0
     DAY = 1
@@ -150,7 +150,7 @@ class Detail(IntEnum):
 
 
 def detail(cells: Iterable[str]) -> Detail:
-    """How exactly half of these cells say their times, or more exactly."""
+    """Return the precision that at least half of these cells have."""
     details = sorted(_detail(cell.strip()) for cell in cells)
     return details[len(details) // 2] if details else Detail.NONE
 
@@ -172,7 +172,7 @@ def _detail(text: str) -> Detail:
 
 
 class _Seen:
-    """What the cells of a column look like, counted."""
+    """Counts of the formats seen in a column."""
 
     def __init__(self) -> None:
         self.counts: Counter[Form] = Counter()
@@ -196,7 +196,7 @@ class _Seen:
                 self.second_above or int(parts[3]) > MONTHS,
             )
             self.without_zone += 1
-            if len(parts[4]) == len("yy") and parts[2] != ".":  # with points, days come first
+            if len(parts[4]) == len("yy") and parts[2] != ".":  # with dots the day comes first
                 self.outer[0].add(parts[1])
                 self.outer[1].add(parts[4])
         elif form is Form.LETTERS and (match := _LETTERS.fullmatch(text)):
@@ -224,7 +224,7 @@ def _by_letters(seen: _Seen, form: Form, zone: str) -> TimeForm:
 
 
 def _slashed(seen: _Seen, zone: str, note: str) -> TimeForm:
-    """Day or month first: told by a number above 12 somewhere in the column, or asked."""
+    """Decide whether day or month comes first by a number above 12 in the column; otherwise ask."""
     before, behind = seen.outer
     may_begin_with_years = (
         seen.first_above and behind and max(map(int, behind)) <= 31 and len(before) <= len(behind)
@@ -247,7 +247,7 @@ def _slashed(seen: _Seen, zone: str, note: str) -> TimeForm:
 
 
 def _form(text: str) -> Form:
-    """What a cell looks like on its own."""
+    """Return the possible format of a single cell."""
     if len(text) > LONGEST:
         return Form.NONE
     if _PLAIN_ISO.fullmatch(text):
@@ -265,7 +265,7 @@ LOOKS = (
 )  # fmt: skip
 
 
-@lru_cache(maxsize=4096)  # days come again and again
+@lru_cache(maxsize=4096)  # the same days occur often
 def _utc(text: str, form: Form, date_format: str, zone: str) -> str:
     when = _moment(text, form, date_format, zone_of(zone))
     return utc(when) if when else ""
@@ -337,7 +337,7 @@ def _iso(text: str, zone: tzinfo) -> datetime:
 
 
 def _in_words(text: str, zone: tzinfo) -> datetime:
-    """`Wed Apr 22 10:00:00 +0000 2020`, as X's interface 1.1 writes it, and e-mail's form."""
+    """Parse `Wed Apr 22 10:00:00 +0000 2020`, as in X's API 1.1, and the e-mail format."""
     parts = text.split()
     if len(parts) == 6 and "," not in parts[0] and parts[5].isdigit():
         day, month, date, clock, own, year = parts
@@ -354,7 +354,7 @@ def _in_words(text: str, zone: tzinfo) -> datetime:
 
 
 def _behind(text: str) -> tuple[timedelta | None, str]:
-    """How far from UTC a time in words says that it is, and the letters of its zone."""
+    """Return the UTC offset of a time in words, and the abbreviation of its zone."""
     behind = _BEHIND.search(text)
     if not behind or not behind[1]:
         return None, (behind[2] or "").upper() if behind else ""
@@ -372,4 +372,4 @@ READERS: dict[Form, Callable[[str, tzinfo], datetime]] = {
     Form.DAY_FIRST: _day_first,
     Form.MONTH_FIRST: partial(_day_first, swapped=True),
 }
-"""What reads a cell of each form; what is not of the form is an error."""
+"""Format → function that parses a cell. A cell of another format raises an error."""

@@ -1,7 +1,7 @@
-"""Take posts out of what platforms sent, whichever form it has: the posts, what repeats them, and their authors.
+"""Remove posts from the platforms' own data, in any format: the posts, copies of them, and their authors.
 
-A post that is forgotten leaves no content: it goes from lists, a quotation of it becomes empty, a repost of it goes
-whole. Other people's posts stay; a reference to a forgotten id inside them becomes null.
+No content of a purged post is left: it is removed from lists, a quotation of it becomes empty, and a repost of it is
+removed. Other authors' posts stay; references in them to a purged id become null.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from covmis_build.credentials import pseudonym
 
 GONE: Any = object()
 REPEATS = ("retweeted_status", "retweetedTweet", "reblog", "subject", "repostedPost")
-"""Where a repost holds what it repeats: without it, nothing of the repost remains."""
+"""Keys of a repost that contain the original post. Without it nothing of the repost remains."""
 
 STAMPS = ("__covmis", "__twarc")
 PURGED = "purged"
 SHORT = 6
-"""Shorter numbers are treated as ids only where there is content next to them: they may count something."""
+"""Shorter numbers are ids only with content next to them; otherwise they could be counts."""
 
 _TOKEN = re.compile(rb"[0-9A-Za-z_]{4,}")
 _WORD = re.compile(r"[0-9A-Za-z_]{4,}")
 _CONTENT = {"text", "full_text", "content", "rawContent"}
 _STATUS = re.compile(r"https?://([^/]+)/(?:.*/)?(?:statuses|@[^/]+|notice|notes|objects)/([\w-]+)")
 _ID_IN_TEXT = re.compile(rf"(?<=[/=:])[0-9A-Za-z_]{{{SHORT},}}|(?<!\w)[0-9]{{15,}}(?!\w)")
-"""What is an id wherever it stands: behind a slash, an equals sign or (in a DID) a colon; or so long a number."""
+"""An id in a text: after a slash, an equals sign or (in a DID) a colon; or a number of this length."""
 _PSEUDONYM = re.compile(r"author:[0-9a-f]{32}")
 
 
 @dataclass(frozen=True)
 class Forget:
-    """What is to be forgotten: post ids (`x:1255…`), and author keys (`author:x:12`, or `author:` and a pseudonym)."""
+    """What to purge: post ids (`x:1255…`), and author keys (`author:x:12`, or `author:` and a pseudonym)."""
 
     posts: frozenset[str] = frozenset()
     authors: frozenset[str] = frozenset()
@@ -41,7 +41,7 @@ class Forget:
     _needles: frozenset[bytes] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Note the platforms' own names for these posts and authors."""
+        """Compute the platforms' own names for these posts and authors."""
         posts = {post.partition(":")[2].rpartition("/")[2] for post in self.posts}
         people = {re.split(r"[:/]", author)[-1] for author in self.authors}
         natives = frozenset(posts | people) - {""}
@@ -57,24 +57,24 @@ class Forget:
 
     @property
     def names(self) -> frozenset[str]:
-        """How a cell of a table may name these posts and authors."""
+        """How a table cell may name these posts and authors."""
         posts = {post.partition(":")[2] for post in self.posts}
         people = {author.removeprefix("author:").partition(":")[2] for author in self.authors}
         return self.posts | self.authors | frozenset(posts | people)
 
     @property
     def pseudonymous(self) -> bool:
-        """Whether some authors are given by pseudonym: then every author must be looked at."""
+        """True if some authors are given by pseudonym: then every author must be checked."""
         return any(map(_PSEUDONYM.fullmatch, self.authors))
 
     def touches(self, line: bytes) -> bool:
-        """Whether a line may hold something that is to be forgotten; false means that it does not."""
+        """True if a line may contain purged data; false if it certainly does not."""
         if self.pseudonymous or b"" in self._needles:
             return True
         return not self._needles.isdisjoint(_TOKEN.findall(line))
 
     def without(self, payload: dict[str, Any]) -> dict[str, Any]:
-        """A page, or a post, without it; a post that is to be forgotten itself becomes an empty object."""
+        """Return a page or a post without purged data. A purged post becomes an empty object."""
         if not self:
             return payload
         widened = Forget(self.posts | self.posts_of(payload), self.authors)
@@ -82,7 +82,7 @@ class Forget:
         return {} if left is GONE else left
 
     def posts_of(self, payload: Any, host: str = "") -> set[str]:
-        """The ids of posts in a payload whose authors are to be forgotten."""
+        """Return the ids of posts by purged authors in a payload."""
         if not self.authors:
             return set()
         host = host or _host(payload)
@@ -118,7 +118,7 @@ class Forget:
         return value
 
     def without_addresses(self, text: str) -> str:
-        """A text of other people, in which addresses of these posts and authors lead nowhere."""
+        """Return another author's text with URLs of purged posts and authors made invalid."""
         text = _ID_IN_TEXT.sub(lambda token: PURGED if token[0] in self._natives else token[0], text)
         for name in self._accounts:
             text = text.replace(name, PURGED)
@@ -151,7 +151,7 @@ class Forget:
         return left
 
     def _blotted(self, cell: Any) -> Any:
-        """A stamp's text with ids blotted out: addresses of look-ups and notes contain them."""
+        """Return a stamp's text without ids, which URLs of look-ups and notes contain."""
         if isinstance(cell, list):
             return [self._blotted(native) for native in cell]
         if isinstance(cell, str):
@@ -162,7 +162,7 @@ class Forget:
 
 
 def account_names(account: str) -> list[str]:
-    """How posts name a Mastodon account, `server/name`.
+    """Return how posts name a Mastodon account, `server/name`.
 
     >>> account_names("example.social/ada")
     ['ada@example.social', 'example.social/@ada', 'example.social/users/ada']
@@ -172,7 +172,7 @@ def account_names(account: str) -> list[str]:
 
 
 def _host(payload: Any) -> str:
-    """The server that a page of Mastodon's was asked from."""
+    """Return the server from which a Mastodon page was fetched."""
     stamp = payload.get("__covmis") if isinstance(payload, dict) else None
     asked = isinstance(stamp, dict) and stamp.get("source") == "mastodon"
     address = str(stamp.get("url", "")) if asked and stamp else ""
@@ -185,7 +185,7 @@ def _of_uri(text: str) -> str:
 
 
 def _post_ids(value: dict[str, Any], host: str) -> set[str]:
-    """The post ids that an object may be about."""
+    """Return the possible post ids of an object."""
     post_ids = set()
     for name in ("id_str", "id", "resource_id", "value", "rest_id"):
         native = value.get(name)
@@ -211,7 +211,7 @@ def _post_ids(value: dict[str, Any], host: str) -> set[str]:
 
 
 def _authors(value: dict[str, Any], host: str) -> set[str]:
-    """The author keys of an object that is a post or a person."""
+    """Return the author keys of an object that is a post or a person."""
     authors = set()
     user, account, author = value.get("user"), value.get("account"), value.get("author")
     if value.get("author_id"):
@@ -232,7 +232,7 @@ def _authors(value: dict[str, Any], host: str) -> set[str]:
 
 
 def _mastodon_names(account: dict[str, Any], post: dict[str, Any], host: str) -> set[str]:
-    """An account by its number on the server that was asked, and by its name on its own."""
+    """Return an account by its number on the fetched server, and by its name on its own server."""
     name, _, at = str(account.get("acct") or account.get("username") or "").partition("@")
     homes = {_server(account.get("url")), at, _server(post.get("uri")), _server(post.get("url")), host} - {""}
     return {f"author:masto:{home.lower()}/{name}" for home in homes} | {

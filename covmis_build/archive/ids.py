@@ -1,4 +1,4 @@
-"""Post ids: one post, one id, whichever tool brought it: the platform, a colon, the platform's own id."""
+"""Post ids: the platform, a colon, and the platform's own id; the same for every tool."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ KNOWN = (
     "truth", "gab", "vk", "4chan",
 )  # fmt: skip
 NATIVE = r"[^|\x00-\x1f\x7f]+"
-"""What a platform's own id may be: anything but bars and control characters."""
+"""Characters allowed in a platform's own id: all except bars and control characters."""
 
 _FORMS = (
     (re.compile(r"x:(\d{1,20})"), "x:{0}"),
@@ -29,21 +29,21 @@ _FORMS = (
     (re.compile(r"https?://t\.me/(?:s/)?(?!c/)(\w+)/(\d+)"), "telegram:{0}/{1}"),
     (re.compile(r"https?://t\.me/c/(\d+)/(\d+)"), "telegram:{0}/{1}"),
 )  # fmt: skip
-"""How people write a post down, and its id."""
+"""The notations of a post, with its id."""
 
 _PREFIXED = re.compile(rf"(?!https?:|at:|author:|did:|x:|bsky:|masto:)([a-z0-9][a-z0-9_-]*):({NATIVE})")
 PLATFORM = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
 FIRST_SNOWFLAKE = 29_700_859_247
 X_EPOCH = 1_288_834_974_657
-"""Ids of X from the first snowflake on carry their time: milliseconds since this one, above 22 bits."""
+"""X's ids since the first snowflake contain their time: milliseconds since this one, above 22 bits."""
 
 NAMED = {"bsky": "bluesky", "masto": "mastodon"}
-"""Platforms whose prefix is short for their name."""
+"""Platforms whose id prefix is an abbreviation."""
 
 
 def post_id(text: str, platform: str = "x") -> str:
-    """The post id that a text stands for; a bare one is this platform's, and none if the platform is not known.
+    """Return the post id that a text means. A bare id belongs to `platform`; empty if that is unknown.
 
     >>> post_id("https://mobile.twitter.com/someone/status/125500?s=20"), post_id("1.25E+18")
     ('x:125500', '')
@@ -65,7 +65,7 @@ def post_id(text: str, platform: str = "x") -> str:
 
 
 def platform_of(post_id: str) -> str:
-    """The platform's name, as the table `posts` has it.
+    """Return the platform's name as in the table `posts`.
 
     >>> platform_of("bsky:did:plc:a/3k"), platform_of("forum:7")
     ('bluesky', 'forum')
@@ -75,12 +75,12 @@ def platform_of(post_id: str) -> str:
 
 
 def seconds(time: str) -> float:
-    """A time of a table, in seconds since 1970."""
+    """Convert a table's time to seconds since 1970."""
     return datetime.fromisoformat(time).timestamp()
 
 
 def time_of_id(post_id: str) -> str:
-    """When a post was made, by its id, on the platforms whose ids tell it; empty elsewhere.
+    """Return a post's time from its id, if the platform's ids contain it; otherwise empty.
 
     >>> time_of_id("x:1252934402983763968"), time_of_id("tiktok:6924226890000000001"), time_of_id("forum:1")
     ('2020-04-22T12:16:54Z', '2021-02-01T09:36:43Z', '')
@@ -94,19 +94,19 @@ def time_of_id(post_id: str) -> str:
 
 
 def x_id(native: Any) -> str:
-    """The post id of a post on X; empty for none."""
+    """Return the post id of a post on X; empty for none."""
     return f"x:{native}" if native else ""
 
 
 def snowflake_time(native: str) -> str:
-    """When a post on X was made, by its id; empty where ids do not say."""
+    """Return the time of a post on X from its id; empty for old ids without time."""
     if not native.isdigit() or not FIRST_SNOWFLAKE <= int(native) < 1 << 63:
         return ""
     return datetime.fromtimestamp(((int(native) >> 22) + X_EPOCH) // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def post_at(key: str) -> str:
-    """The post id of a page that is itself a post; empty otherwise.
+    """Return the post id of a page that is a post; otherwise empty.
 
     >>> post_at("x.com/status/123"), post_at("example.org/status/123")
     ('x:123', '')

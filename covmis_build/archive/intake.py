@@ -1,4 +1,4 @@
-"""What was understood of each file of an archive, and what could not be read, in sentences for people."""
+"""What was detected in each file of an archive, and what could not be read, as sentences."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 ENOUGH_LINES = 100
-"""A share of fewer lines says little."""
+"""Minimum number of lines for a meaningful share."""
 MOST_FILES = 20
 HINT = 0.05
 
 
 class Outcome(StrEnum):
-    """What a count of the table `intake` is about."""
+    """The subject of a count in the table `intake`."""
 
     LINES = "lines"
     POSTS = "posts"
@@ -40,7 +40,7 @@ WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How often something was seen in a file, and where first."""
+    """How often something occurred in a file, with the first place."""
 
     outcome: Outcome
     reason: str
@@ -51,7 +51,7 @@ class Count:
 
 @dataclass(slots=True)
 class FileIntake:
-    """One file of the archive."""
+    """The intake of one file."""
 
     file: str
     formats: list[str] = field(default_factory=list)
@@ -61,16 +61,16 @@ class FileIntake:
 
     @property
     def unreadable(self) -> int:
-        """How many lines could not be read."""
+        """The number of unreadable lines."""
         return sum(count.count for count in self.counts if count.outcome is Outcome.UNREADABLE)
 
     @property
     def refused(self) -> str:
-        """Why the file was not read at all; empty if it was."""
+        """Why the whole file was refused; empty if it was not."""
         return next((count.reason for count in self.counts if count.outcome is Outcome.REFUSED), "")
 
     def why_not(self, share: float) -> str:
-        """Why this file cannot be left so; empty if it can: refused, nothing read, or a larger share unreadable."""
+        """Return why the run must stop for this file: refused, nothing imported, or too many unreadable lines. Empty if fine."""
         if self.refused:
             return self.refused
         if self.unreadable and not self.posts:
@@ -80,14 +80,14 @@ class FileIntake:
         return ""
 
     def told(self) -> list[str]:
-        """The file in one line, and a line for each thing seen in it, largest first, with an example."""
+        """Return one line about the file, and one per finding with an example, the most frequent first."""
         form = ", ".join(self.formats) or "not read"
         lines = [f"{self.file}   {form}   {counted(self.lines, 'lines')} → {counted(self.posts, 'posts')}"]
         for seen in sorted(self.counts, key=lambda seen: -seen.count):
             if seen.outcome is Outcome.NOTED and not seen.offset:
                 lines.append(f"            {seen.reason}"[:240])
                 continue
-            # of a file that was not read the example is what study.toml needs; `posts look` prints it whole
+            # the example of a refused file is a setting for study.toml, which `posts look` prints in full
             example = "" if seen.outcome is Outcome.REFUSED else seen.example
             reason, where = in_words(seen.reason, seen.offset, example)
             large = seen.outcome is Outcome.UNREADABLE and seen.count > HINT * self.lines
@@ -100,21 +100,21 @@ class FileIntake:
         return lines
 
     def to_dict(self) -> dict[str, Any]:
-        """For programs."""
+        """Return the intake as a dictionary."""
         counts = [{**asdict(count), "outcome": count.outcome.value} for count in self.counts]
         own = {"file": self.file, "formats": self.formats, "lines": self.lines, "posts": self.posts}
         return {**own, "counts": counts}
 
 
 def in_words(reason: str, place: int, example: str) -> tuple[str, str]:
-    """What was seen, and where, with an example. One that begins with the reason is the reason before it was cut."""
+    """Return finding, place and example as text. An example that begins with the reason is its uncut version."""
     whole = example if example.startswith(reason) else reason
     where = f"e.g. at {place:,}" if place else ""
     return whole, where if example in {"", whole} else f"{where}: {example}"
 
 
 def files_of(rows: Iterable[Mapping[Any, Any]]) -> list[FileIntake]:
-    """The files of the rows of the table `intake`."""
+    """Return the files in the rows of the table `intake`."""
     files: dict[str, FileIntake] = {}
     for row in rows:
         file = files.setdefault(row["file"], FileIntake(row["file"]))
@@ -132,13 +132,13 @@ def files_of(rows: Iterable[Mapping[Any, Any]]) -> list[FileIntake]:
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """The files of an archive; `share` is how much of one may be unreadable."""
+    """The files of an archive. `share` is the maximum unreadable share of a file."""
 
     files: list[FileIntake]
     share: float
 
     def told(self) -> list[str]:
-        """Files of which something must be said, the worst first."""
+        """Return the files with findings, the worst first."""
         worth = [
             file for file in self.files if any(seen.outcome is not Outcome.REPOSTS for seen in file.counts)
         ]
@@ -147,7 +147,7 @@ class Intake:
         return lines + ([f"… and {len(worth) - MOST_FILES:,} more files"] if len(worth) > MOST_FILES else [])
 
     def check(self) -> None:
-        """Refuse files that cannot be left so."""
+        """Refuse unreadable files."""
         wrong = [f"{file.file}: {why}" for file in self.files if (why := file.why_not(self.share))]
         if wrong:
             more = f" (and {counted(len(wrong) - 1, 'more files')}, see above)" if len(wrong) > 1 else ""

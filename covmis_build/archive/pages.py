@@ -1,10 +1,10 @@
-"""The raw pages of one search, one zstd frame a page, and the checkpoint that each page carries in itself.
+"""The raw pages of a search: one zstd frame per page, each with its own checkpoint.
 
-A store cannot add to a file: there each page is a file of its own while its search continues, and then they are joined.
+Object stores cannot append to files. There each page is a separate file during the search, and they are joined at its end.
 
-A line is the platform's answer as it came, with one key more: `__covmis`, a stamp that says which query asked,
-when, with which versions, and where the next page begins. Page and checkpoint are one write: there is no moment at
-which one is on disk without the other. A kill can tear only the last frame; `resume` cuts it off.
+A line is the platform's unchanged response with an additional key `__covmis`: a stamp with the query, the time, the
+versions, and where the next page begins. Page and checkpoint are one write, so neither exists without the other. An
+interruption can damage only the last frame; `resume` removes it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ BLOCK = 1 << 20
 
 
 class Stamp(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Where a page comes from, and what remains to be asked after it (`next` is empty when nothing does)."""
+    """The origin of a page, and the next request (`next` is empty at the end)."""
 
     job: str
     source: str
@@ -58,11 +58,11 @@ class Stamp(msgspec.Struct, frozen=True, omit_defaults=True):
     newest: str = ""
     notes: list[str] = []
     unread: str = ""
-    """Why the answer could not be understood: it is no checkpoint, and its page is requested again."""
+    """Why the response could not be parsed. Such a page is no checkpoint, and is requested again."""
 
 
 class _Line(msgspec.Struct):
-    """Only the stamp of a line is decoded: pages are large."""
+    """A line of which only the stamp is decoded, because pages are large."""
 
     stamp: Stamp | None = msgspec.field(default=None, name=STAMP)
 
@@ -71,14 +71,14 @@ _decoder = msgspec.json.Decoder(_Line)
 
 
 def append(path: Path, payload: dict[str, Any], stamp: Stamp) -> None:
-    """Add one page at the end of the file, in one write that is on disk when this returns."""
-    # ours comes first, so that a page is known by its first bytes, and whatever they call so does not count
+    """Append one page to the file in a single write, which is on disk when this returns."""
+    # Our key comes first: it marks our pages, and a key of the same name in the response has no effect.
     line = {STAMP: msgspec.to_builtins(stamp), **{name: payload[name] for name in payload if name != STAMP}}
     line = _finite(line)
     try:
         text = json.dumps(line, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         data = (scrubbed(text) + "\n").encode("utf-8")
-    except UnicodeEncodeError:  # half a surrogate pair: JSON can say it, UTF-8 cannot
+    except UnicodeEncodeError:  # an unpaired surrogate: valid in JSON, not in UTF-8
         data = (scrubbed(json.dumps(line, separators=(",", ":"))) + "\n").encode("ascii")
     packed = zstandard.ZstdCompressor(write_checksum=True).compress(data)
     if isinstance(path, Address):
@@ -88,7 +88,7 @@ def append(path: Path, payload: dict[str, Any], stamp: Stamp) -> None:
 
 
 def _own_name(whole: str, stamp: Stamp) -> str:
-    """The name of a page's own file: names sort as pages came, and one that was asked for again is not lost."""
+    """Return a page's own file name. Names sort in order of arrival, and a repeated page keeps both files."""
     when = re.sub(r"\D", "", stamp.retrieved_at)
     return f"{whole.removesuffix(ENDING)}.{stamp.page:06d}-{when}{ENDING}"
 
@@ -97,19 +97,19 @@ _OWN = re.compile(r"\.\d{6,}-\d+(?=\.jsonl\.zst$)")
 
 
 def _parts(path: Path) -> list[Path]:
-    """The pages of a search that are files of their own, in order."""
+    """Return the page files of a search, in order."""
     if not isinstance(path, Address):
         return []
     return sorted(part for part in path.parent.glob(f"*{ENDING}") if _whole_of(part) == path != part)
 
 
 def _pieces(path: Path) -> list[Path]:
-    """The files of a search in order."""
+    """Return the files of a search in order."""
     return _once(path if path.exists() else None, _parts(path))
 
 
 def _once(path: Path | None, parts: list[Path]) -> list[Path]:
-    """What is whole (or was copied here half done), and the pages that are not in it."""
+    """Return the joined file (or its partial copy) and the pages missing in it."""
     if path is None:
         return parts
     whole = path.read_bytes() if parts else b""
@@ -117,7 +117,7 @@ def _once(path: Path | None, parts: list[Path]) -> list[Path]:
 
 
 def searches(folder: Path, files: str = f"*{ENDING}") -> Iterator[list[Path]]:
-    """The files of each search of a folder, in order; the folder is listed once."""
+    """Return the files of each search in a folder, in order. The folder is listed once."""
     there = sorted(folder.glob(files))
     parts: dict[Path, list[Path]] = {}
     for path in there:
@@ -133,7 +133,7 @@ def _whole_of(part: Path) -> Path:
 
 
 def join(path: Path) -> None:
-    """At the end of a search: its pages as one file; killed in between, both are there, and `join_ended` continues."""
+    """Join the pages of a finished search to one file. After an interruption `join_ended` continues."""
     parts, pieces = _parts(path), _pieces(path)
     if parts and pieces != [path]:
         with storage.replacing(path) as whole, whole.open("wb") as file:
@@ -143,7 +143,7 @@ def join(path: Path) -> None:
 
 
 def join_ended(folder: Path) -> None:
-    """The same for every search that had ended when a kill came."""
+    """Join the pages of every search that had ended at an interruption."""
     parts = sorted(folder.glob(f"*{ENDING}")) if isinstance(folder, Address) else []
     last = {_whole_of(part): part for part in parts if _whole_of(part) != part}
     for path, part in last.items():
@@ -152,7 +152,7 @@ def join_ended(folder: Path) -> None:
 
 
 def _finite(value: Any) -> Any:
-    """A payload as JSON can say it: NaN and infinities, which Python reads and JSON does not have, are null."""
+    """Replace NaN and infinities, which JSON does not have, by null."""
     if isinstance(value, dict):
         return {str(name): _finite(part) for name, part in value.items()}
     if isinstance(value, list):
@@ -161,7 +161,7 @@ def _finite(value: Any) -> Any:
 
 
 def stamps(path: Path) -> Iterator[Stamp]:
-    """The stamps of all whole pages of a file; a torn end is omitted."""
+    """Return the stamps of all complete pages of a file, without a damaged end."""
     for line, _ in _frames(path):
         stamp = _stamp(line, path)
         if stamp is not None:
@@ -169,7 +169,7 @@ def stamps(path: Path) -> Iterator[Stamp]:
 
 
 def _stamp(line: bytes, path: Path) -> Stamp | None:
-    """A page's stamp, also next to halves of surrogate pairs, which msgspec does not take."""
+    """Return a page's stamp, also if the page has unpaired surrogates, which msgspec refuses."""
     try:
         return _decoder.decode(line).stamp
     except msgspec.DecodeError:
@@ -184,19 +184,19 @@ def _stamp(line: bytes, path: Path) -> Stamp | None:
 
 
 def lines(path: Path) -> Iterator[dict[str, Any]]:
-    """All whole pages of a search, decoded."""
+    """Return all complete pages of a search, decoded."""
     for line, _ in frames(path):
         yield json.loads(line)
 
 
 def is_ours(path: Path) -> bool:
-    """Whether a file begins with a page of `covmis collect`."""
+    """True if a file begins with a page of `covmis collect`."""
     first = next(_frames(path), None)
     return first is not None and first[0].startswith(f'{{"{STAMP}"'.encode())
 
 
 def resume(path: Path) -> Stamp | None:
-    """Cut off what a kill has torn, and give the last whole page's stamp."""
+    """Remove a damaged end after an interruption. Returns the last complete page's stamp."""
     end, last = 0, None
     for line, reached in frames(path):
         end = reached
@@ -209,7 +209,7 @@ def resume(path: Path) -> Stamp | None:
 
 
 def frames(path: Path) -> Iterator[tuple[bytes, int]]:
-    """Each whole frame of a search, and the position behind it in its file."""
+    """Return each complete frame of a search, and its end position in the file."""
     for piece in _pieces(path):
         yield from _frames(piece)
 
@@ -237,7 +237,7 @@ def _frames(path: Path) -> Iterator[tuple[bytes, int]]:
 
 
 def _refuse_damage(path: Path, end: int) -> None:
-    """A kill tears the end. A whole frame behind the tear means damage of another kind: cutting would lose pages."""
+    """Refuse a file with a complete frame after the damaged one: not an interruption, and cutting would lose pages."""
     with path.open("rb") as file:
         file.seek(end)
         tail = file.read()

@@ -1,4 +1,4 @@
-"""The parts of the store as files: where they lie, how each was made, and whether it still is what was made."""
+"""The files of the store's parts: location, how each was built, and whether it is unchanged."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 INTAKE = "intake"
-"""The folder next to the parts: what was read from the files of each."""
+"""Folder next to the parts with the intake of each part's files."""
 NOTES = b"covmis"
 
 READER = 6
-"""Raised by hand when a file is read as something else than before: all files are read again."""
+"""Increased manually when a file is parsed differently than before: then all files are read again."""
 
 
 class ReadUnder(NamedTuple):
-    """What a part depends on besides its file: the list of what is to be forgotten, and the ids of claims."""
+    """What a part depends on besides its file: the purge list, and the claims' ids."""
 
     purge_list: str = ""
-    """Hash of the list under which the file was read."""
+    """Hash of the purge list used for reading."""
     forgot: bool = False
-    """Whether something of the file was left out because of the list."""
+    """True if the purge list removed something of the file."""
     claims: str = ""
-    """Hash of the claims' ids, if a column of the file may name claims."""
+    """Hash of the claims' ids if a column of the file may name claims."""
 
 
 class Facts(NamedTuple):
-    """A part as it was made."""
+    """Facts about a part when it was built."""
 
     posts: int
     bytes: int
@@ -44,24 +44,24 @@ class Facts(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """Where the parts of a store lie, and what was seen in their files: every process that reads the archive writes there.
+    """The location of a store's parts and their intake. Every process that reads the archive writes there.
 
-    Of a store at an address this machine keeps copies of the parts that it needs itself.
+    For a store at a URL, this machine caches the parts that it needs.
     """
 
     folder: Path
     copies: Path
 
     def file(self, part: str) -> Path:
-        """A part."""
+        """Return the path of a part."""
         return self.folder / f"{part}.parquet"
 
     def seen(self, part: str) -> Path:
-        """What was seen in the files of a part."""
+        """Return the path of a part's intake."""
         return self.folder / INTAKE / f"{part}.parquet"
 
     def here(self, path: Path, facts: Facts | None = None) -> Path:
-        """The file on this machine, fetched if it is not here as it was made."""
+        """Return the local file, downloaded if it is missing or differs."""
         if not isinstance(path, Address):
             return path
         copy = self.copies / path.relative_to(self.folder)
@@ -71,21 +71,21 @@ class Parts(NamedTuple):
 
 
 def write_seen(path: Path, rows: pa.Table, under: ReadUnder, facts: Facts) -> None:
-    """What was seen in the files of a part, with a note on the part."""
+    """Write the intake of a part's files, with facts about the part."""
     notes = {NOTES: json.dumps([under, facts])}
     with storage.replacing(path) as beside:
         pq.write_table(rows.replace_schema_metadata(notes), beside)
 
 
 def noted(seen: Path) -> tuple[ReadUnder, Facts]:
-    """What a part was read under, and what came of it."""
+    """Return what a part was read with, and its facts."""
     with seen.open("rb") as file:
         under, facts = json.loads(pq.read_metadata(file).metadata[NOTES])
     return ReadUnder(*under), Facts(*facts)
 
 
 def stands(path: Path, size: int, sha256: str, content: Callable[[Path], str]) -> bool:
-    """Whether a part is there as it was made; at an address its size says so, for to hash it would be to fetch it."""
+    """True if a part is unchanged. At a URL only its size is compared, because hashing would download it."""
     if not path.exists() or path.stat().st_size != size:
         return False
     return isinstance(path, Address) or content(path) == sha256

@@ -1,4 +1,4 @@
-"""Reading an archive's jobs as posts: whatever the form, line by line, without what is to be forgotten."""
+"""Read an archive's jobs as posts: any format, line by line, without purged posts."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ BOM = b"\xef\xbb\xbf"
 
 
 class Read(NamedTuple):
-    """The posts of a line or row, where it stands, and what is wrong with it if it has none.
+    """The posts of a line or row, its place, and the problem if there are none.
 
-    `skipped` counts what is no post, by what it is; `note` is what has to be said about a file, or about a post.
+    `skipped` counts non-posts by kind. `note` is a remark on a file or a post.
     """
 
     file: str
@@ -45,8 +45,8 @@ class Read(NamedTuple):
     note: str = ""
 
 
-class How(NamedTuple):
-    """What the study says about reading: rules for columns, and the ids that claims may have."""
+class ReadingOptions(NamedTuple):
+    """The study's reading options: rules for columns, and the claims' ids."""
 
     rules: tuple[Columns, ...] = ()
     claims: frozenset[str] = frozenset()
@@ -54,23 +54,23 @@ class How(NamedTuple):
 
     @classmethod
     def of(cls, options: Retrieval, claims: Iterable[str] = ()) -> Self:
-        """As the settings say it."""
+        """Create them from the settings."""
         limits = Limits(size_of(options.longest_line), options.unpacked_ratio)
         return cls(options.columns, frozenset(claims), limits)
 
     def rule(self, name: str) -> Columns | None:
-        """The rule for a file, if there is one."""
+        """Return the rule for a file, if any."""
         return columns.rule_of(name, self.rules)
 
 
 def read(
     job: streams.Job,
     forget: Forget = Forget(),  # noqa: B008 - empty
-    how: How = How(),  # noqa: B008 - likewise
+    how: ReadingOptions = ReadingOptions(),  # noqa: B008 - likewise
 ) -> Iterator[Read]:
-    """Everything in a job, line by line, in whatever form it is.
+    """Read all lines of a job, in any format.
 
-    A post that is to be forgotten comes as its id alone, and `purged` for its availability; what repeats it, without it.
+    A purged post comes as its id alone, with availability `purged`. Posts that repeat it come without it.
     """
     table, rule = job.kind == streams.TABLE, how.rule(job.name)
     reads = _rows(job, forget, how) if table else _lines(streams.blocks(job, how.limits), forget)
@@ -78,7 +78,7 @@ def read(
 
 
 def _with_times_of_ids(reads: Iterable[Read]) -> Iterator[Read]:
-    """Posts get the times of their ids, since the study says so; others keep their own."""
+    """Take posts' missing times from their ids, as the study requests; others keep their own."""
     for line in reads:
         counted = 0
         for post in line.posts:
@@ -94,7 +94,7 @@ EMPTIED = "a number out of range was left out"
 
 
 def _emptied(posts: Iterable[Post]) -> str:
-    """Leave out counts that no table can hold, and say so. The posts stay."""
+    """Remove counts that no table can store, with a note. The posts stay."""
     note = ""
     for post in posts:
         if post.empty_numbers():
@@ -123,24 +123,24 @@ def _lines(blocks: Iterable[streams.Block], forget: Forget) -> Iterator[Read]:
                     line_read = _in_another_form(file, at, content, error)
                     form = form or line_read.form
                     read_line = formats.READERS[form]
-                    yield _without(line_read, content, forget) if forgets else line_read
+                    yield _without_purged(line_read, content, forget) if forgets else line_read
             else:
                 skipped = NOTHING if posts and type(posts) is list else _skipped(posts)
                 line_read = Read(file, at, form, posts, "", skipped, _emptied(posts))
-                yield _without(line_read, content, forget) if forgets else line_read
+                yield _without_purged(line_read, content, forget) if forgets else line_read
             at += len(line) + 1
 
 
 class Opened(NamedTuple):
-    """A table, and what it is understood to be; `tool` has it read if its header is known."""
+    """A table and its detected meaning. `tool` reads it if its header is known."""
 
     table: Table
     understood: Understood
     tool: formats.TableTool | None
 
 
-def open_job(job: streams.Job, how: How) -> Opened:
-    """What a table is understood to be. What cannot be read raises an InputError, broken ids BrokenIds."""
+def open_job(job: streams.Job, how: ReadingOptions) -> Opened:
+    """Detect a table's meaning. Raises InputError, or BrokenIds for broken ids."""
     path = place(job.path)
     status = path.stat()
     seen = (job, status.st_size, status.st_mtime_ns, f"{how.rule(job.name)} {hash(how.claims)}")
@@ -153,10 +153,10 @@ def open_job(job: streams.Job, how: How) -> Opened:
 
 _SEEN: dict[tuple[streams.Job, int, int, str], Opened] = {}
 MOST_SEEN = 256
-"""What tables were understood to be, once a process: it takes a look at every row."""
+"""Maximum number of cached detections per process: each one reads all rows."""
 
 
-def _opened(job: streams.Job, rule: Columns | None, how: How) -> Opened:
+def _opened(job: streams.Job, rule: Columns | None, how: ReadingOptions) -> Opened:
     name = file_of(job)
     with doubted(name):
         header = rule is None or rule.header
@@ -171,8 +171,8 @@ def _opened(job: streams.Job, rule: Columns | None, how: How) -> Opened:
         return Opened(table, _of_tool(table, known, tool, name), tool)
 
 
-def _hash_of(job: streams.Job, how: How) -> str:
-    """The hash of a job's content, decompressed, as ids of its rows have it."""
+def _hash_of(job: streams.Job, how: ReadingOptions) -> str:
+    """Return the hash of a job's decompressed content, used in ids of its rows."""
     with streams.open_whole(job, how.limits) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[: columns.HASHED]  # type: ignore[arg-type]
 
@@ -189,12 +189,12 @@ def _of_tool(table: Table, known: str, tool: formats.TableTool, name: str) -> Un
 
 
 def file_of(job: streams.Job) -> str:
-    """The file that a job reads, as tables name it: of a compressed file, its member."""
+    """Return a job's file as named in tables; for an archive, with its member."""
     return f"{job.name}!{job.member}" if job.member else job.name
 
 
-def _rows(job: streams.Job, forget: Forget, how: How) -> Iterator[Read]:
-    """The rows of a table."""
+def _rows(job: streams.Job, forget: Forget, how: ReadingOptions) -> Iterator[Read]:
+    """Read the rows of a table."""
     name = file_of(job)
     try:
         opened = open_job(job, how)
@@ -238,7 +238,7 @@ def _rows_of(opened: Opened, name: str, forget: Forget) -> Iterator[Read]:
 
 
 def _maker_of_posts(opened: Opened) -> Callable[[int, list[str]], Post]:
-    """What makes a post of a row's number and cells, and raises a ValueError or a KeyError for a row that is none."""
+    """Return a function that converts a row's number and cells to a post. It raises ValueError or KeyError for others."""
     table, understood, tool = opened
     if tool is None:
         return columns.Reading(table, understood).post
@@ -246,7 +246,7 @@ def _maker_of_posts(opened: Opened) -> Callable[[int, list[str]], Post]:
 
 
 def _named(post: Post, cells: Iterable[str], forget: Forget) -> bool:
-    """Whether a row names a forgotten post or author in any cell."""
+    """True if a row names a purged post or author in any cell."""
     names = forget.names
     return post.post_id in forget.posts or not names.isdisjoint(restored(cell.strip()) for cell in cells)
 
@@ -259,13 +259,13 @@ def _gone(post: Post) -> Post:
 
 
 def first_line(data: bytes) -> bytes:
-    """The first line of a block with something in it."""
+    """Return the first line of a block that is not blank."""
     left = data.removeprefix(BOM).lstrip()
     return left.split(b"\n", 1)[0]
 
 
 def in_one_line(problem: object) -> str:
-    """What is wrong, with no more of the file's own words than a line holds: a header may be anything."""
+    """Return the problem in one line. The quoted content is cut, because a header may be anything."""
     told = " ".join(str(problem).split())
     return told if len(told) <= LONGEST_PROBLEM else f"{told[: LONGEST_PROBLEM - 1]}…"
 
@@ -274,7 +274,7 @@ LONGEST_PROBLEM = 500
 
 
 def _skipped(posts: list[Post]) -> Mapping[str, int]:
-    """What of a line is no post: a form may count it; a line without any is an event of another kind."""
+    """Count a line's non-posts. Formats may count them; otherwise a line without posts is another kind of event."""
     return posts.skipped if isinstance(posts, Posts) else {} if posts else {OTHER: 1}
 
 
@@ -282,7 +282,7 @@ OTHER, NOTHING = "other events", dict[str, int]()
 
 
 def _in_another_form(file: str, place: int, content: bytes, error: Exception) -> Read:
-    """A line that is not of the file's form: perhaps of another, or else unreadable."""
+    """Read a line that does not have the file's format: perhaps it has another, otherwise it is unreadable."""
     form = formats.detect(content)
     try:
         posts = formats.READERS[form](content)
@@ -292,8 +292,8 @@ def _in_another_form(file: str, place: int, content: bytes, error: Exception) ->
         return Read(file, place, form, [], in_one_line(str(again) or str(error) or missing))
 
 
-def _without(line: Read, content: bytes, forget: Forget) -> Read:
-    """The line as `covmis purge` would leave it; of the posts that are gone, their ids."""
+def _without_purged(line: Read, content: bytes, forget: Forget) -> Read:
+    """Return the line as `covmis purge` would leave it, and the ids of purged posts."""
     if not line.posts or not forget.touches(content):
         return line
     if line.form in formats.WHOLE:
@@ -306,7 +306,7 @@ def _without(line: Read, content: bytes, forget: Forget) -> Read:
         kept = formats.READERS[line.form](left) if left.strip() else []
         _emptied(kept)
     except formats.UNREADABLE:
-        kept = []  # nothing of it remains that is a post
+        kept = []  # nothing of it is a post any more
     there = {post.post_id for post in kept}
     gone = [_gone(post) for post in line.posts if post.post_id not in there and not post.repost_of]
     return line._replace(posts=kept + gone)

@@ -1,4 +1,4 @@
-"""Take posts out of the files of an archive: each file is read as it is compressed, and replaced whole or not at all."""
+"""Remove posts from the files of an archive. Compression is kept, and each file is replaced as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ MEND = "Mend or remove it, then purge again"
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """How many lines of a file were changed or taken out."""
+    """The number of changed and removed lines of a file."""
 
     file: Path
     lines: int
 
 
 def posts_of_authors(files: list[Path], forget: Forget) -> set[str]:
-    """The posts in an archive whose authors are to be forgotten."""
+    """Return the posts of purged authors in an archive."""
     post_ids: set[str] = set()
     if not forget.authors:
         return post_ids
@@ -58,14 +58,14 @@ def posts_of_authors(files: list[Path], forget: Forget) -> set[str]:
 
 
 def names_no_authors(path: Path) -> bool:
-    """Whether a file is of the form that `covmis posts import` writes: it does not say who wrote a post."""
+    """True if a file was written by `covmis posts import`, whose format contains no authors."""
     return next(_lines(path), b"").startswith(f'{{"{neutral.KEY}"'.encode())
 
 
 def rewrite(path: Path, forget: Forget, check: Check | None = None) -> Rewritten:
-    """Take what is to be forgotten out of one file; a file that holds nothing of it stays as it is.
+    """Remove purged data from one file. A file without any stays unchanged.
 
-    `check` looks at what was written before it takes the file's place.
+    `check` verifies the new content before it replaces the file.
     """
     with doubted(path, remedy=MEND):
         return _rewritten(path, forget, check or (lambda _: None))
@@ -105,13 +105,13 @@ def _rewritten(path: Path, forget: Forget, check: Check) -> Rewritten:
 
 
 def _is_json(path: Path) -> bool:
-    """Whether a file is rows of JSON, which are rewritten as other lines are."""
+    """True if a file is rows of JSON, which are rewritten line by line."""
     with path.open("rb") as file:
         return file.read(CHUNK).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in {b"{", b"["}
 
 
 def _refuse_table(path: Path, tables: list[streams.Job], forget: Forget) -> Rewritten:
-    """Tables of other kinds cannot be rewritten as they were: what holds a forgotten post is said by name."""
+    """Refuse other kinds of tables that contain a purged post, because they cannot be rewritten unchanged otherwise."""
     for job in tables:
         with doubted(path, remedy=MEND):
             for number, cells, problem in open_table(partial(streams.open_whole, job, Limits())).rows():
@@ -138,7 +138,7 @@ def _lines(path: Path) -> Iterator[bytes]:
 
 
 def _copy(stream: IO[bytes], target: IO[bytes], packed: str, forget: Forget) -> int:
-    """Lines from one file to the other; pages of `covmis collect` stay one frame each, as resuming needs them."""
+    """Copy lines from one file to the other. Pages of `covmis collect` stay one frame each, as `resume` requires."""
     first = stream.read(CHUNK)
     if streams.is_document(first) and not first.lstrip().startswith(streams.SCRIPT):
         data, changed = _document(first + stream.read(), forget)
@@ -161,7 +161,7 @@ def _copy(stream: IO[bytes], target: IO[bytes], packed: str, forget: Forget) -> 
 
 
 def line_without(line: bytes, forget: Forget) -> tuple[bytes, int]:
-    """A line without it, and whether it differs; a line that is nothing else becomes nothing."""
+    """Return the line without purged data, and whether it changed. A line without other content becomes empty."""
     if not line.strip() or not forget.touches(line):
         return line, 0
     if (form := formats.detect(line)) in formats.WHOLE:
@@ -178,14 +178,14 @@ def line_without(line: bytes, forget: Forget) -> tuple[bytes, int]:
 
 
 def _holds(value: Any) -> bool:
-    """Whether anything is left in it but brackets."""
+    """True if there is any content besides brackets."""
     if isinstance(value, dict | list):
         return any(map(_holds, value.values() if isinstance(value, dict) else value))
     return True
 
 
 def _whole_line(line: bytes, form: str, forget: Forget) -> tuple[bytes, int]:
-    """A line of a form that is only kept or left out as a whole."""
+    """Keep or remove a line as a whole, for formats that need it."""
     try:
         posts = formats.READERS[form](line)
     except formats.UNREADABLE:
@@ -215,18 +215,18 @@ def _document(data: bytes, forget: Forget) -> tuple[bytes, int]:
 
 
 def _sheet(data: bytes, forget: Forget) -> tuple[bytes, int]:
-    """Rows of a table that name a forgotten post or author in any cell go; addresses of them lead nowhere."""
+    """Remove rows of a table that name a purged post or author in any cell, and make URLs of them invalid."""
     text = data.decode("utf-8-sig", "surrogateescape")
     separator = separator_of(text)
-    signs = quotation_marks.are_signs(lambda: io.StringIO(text, newline=""), separator)
-    # loosely: what is left in the file is looked at again
+    quotes_are_literal = quotation_marks.are_literal(lambda: io.StringIO(text, newline=""), separator)
+    # a rough check is enough: the result is verified again
     reader = partial(csv.reader, io.StringIO(text, newline=""), delimiter=separator)
-    rows = list(reader(quoting=csv.QUOTE_NONE) if signs else reader())
+    rows = list(reader(quoting=csv.QUOTE_NONE) if quotes_are_literal else reader())
     kept = [row for row in rows if forget.names.isdisjoint(storage.restored(cell.strip()) for cell in row)]
     left = [[forget.without_addresses(cell) for cell in row] for row in kept]
     changed = len(rows) - len(kept) + sum(before != after for before, after in zip(kept, left, strict=True))
     out = io.StringIO(newline="")
-    if signs:
+    if quotes_are_literal:
         csv.writer(out, delimiter=separator, quoting=csv.QUOTE_NONE, quotechar=None).writerows(left)
     else:
         csv.writer(out, delimiter=separator).writerows(left)
@@ -235,7 +235,7 @@ def _sheet(data: bytes, forget: Forget) -> tuple[bytes, int]:
 
 
 def _rewrite_tar(path: Path, packed: str, forget: Forget, check: Check) -> Rewritten:
-    """A tar file member by member, each compressed as it was."""
+    """Rewrite a tar file member by member, with the same compression."""
     if not any(forget.touches(line) for line in _lines(path)):
         return Rewritten(path, 0)
     changed = 0
@@ -272,7 +272,7 @@ def _copy_member(
 
 
 def _packing(target: IO[bytes], packed: str) -> IO[bytes]:
-    """Something to write to that packs as the file was compressed, and leaves the file open."""
+    """Return a writer with the file's compression that leaves the target open."""
     if packed == "gz":
         return gzip.GzipFile(fileobj=target, mode="wb", mtime=0)  # type: ignore[return-value]
     if packed == "bz2":
@@ -292,7 +292,7 @@ def _pack(target: IO[bytes], packed: str, data: bytes) -> None:
 
 
 class _After(io.RawIOBase):
-    """A stream whose first bytes were read already."""
+    """A stream whose first bytes were already read."""
 
     def __init__(self, first: bytes, stream: IO[bytes]) -> None:
         self.first, self.stream = first, stream

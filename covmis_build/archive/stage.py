@@ -1,8 +1,8 @@
-"""The stage `read`: the files of the archive become parts of the store, each file once.
+"""The stage `read`: the archive's files become parts of the store, each file once.
 
-A part holds the posts of a file, of a range of a large one, or of several small ones. Its name is a hash of all that it
-is made of, so that files which have not changed are not read again. Every part is made in a process of its own: a file that
-crashes it is a file that cannot be read, with the reason.
+A part has the posts of one file, of a range of a large file, or of several small ones. Its name is a hash of its inputs,
+so that unchanged files are not read again. Every part is built in its own process: a file that crashes it is
+reported as unreadable, with the reason.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from covmis_build.archive import columns, formats, streams, words_file
 from covmis_build.archive.forgetting import Forget
 from covmis_build.archive.intake import Outcome
 from covmis_build.archive.parts import INTAKE, READER, Facts, Parts, ReadUnder, noted, stands, write_seen
-from covmis_build.archive.reader import How, file_of, in_one_line, open_job, read
+from covmis_build.archive.reader import ReadingOptions, file_of, in_one_line, open_job, read
 from covmis_build.archive.store import OLDER_COPIES, STORE, PartWriter, Store
 from covmis_build.archive.streams import Job
 from covmis_build.archive.walk import archive_files, first_of_each
@@ -45,27 +45,28 @@ SEEN = pa.schema(
     [("file", tables.STRING), ("form", tables.STRING), ("outcome", tables.STRING), ("reason", tables.STRING),
      ("amount", tables.COUNT), ("place", tables.COUNT), ("example", tables.STRING)]
 )  # fmt: skip
-"""What was seen in a file: counts, and each line that cannot be read (outcome `line`, its problem as the reason)."""
+"""The intake of a file: counts, and each unreadable line (outcome `line`, with the problem as reason)."""
 LINE = "line"
 
 WORK = pa.schema([("part", tables.STRING), ("jobs", tables.STRING)])
-"""A part to make, and its jobs as JSON: a file's name may be no text, which JSON can say."""
+"""A part to build, and its jobs as JSON, which can also represent file names that are not valid text."""
 MADE = pa.schema(
     [("part", tables.STRING), *zip(Facts._fields, (tables.COUNT, tables.COUNT, tables.STRING), strict=True)]
 )
-"""A part that has been made."""
+"""A finished part."""
 GETS_ON = 1000
-"""Lines after which a child is seen to have got on."""
+"""Lines after which a child process reports progress."""
 FOOTERS = 16
-"""Parts that are looked at at the same time: in a store, each is a question over the network."""
+"""Number of parts that are checked in parallel: in a store each is a network request."""
 
 SMALL, MOST_FILES = 2 << 20, 16
-"""Bytes of files that are read together into one part; and one in so many files ends a part, whatever its size, so that
-a new file changes few parts."""
+"""Maximum bytes of a file that is combined with others into one part. One in MOST_FILES files ends a part whatever its
+size, so that a new file changes few parts.
+"""
 
 
 class Archive(NamedTuple):
-    """An archive as it was read: its store, the files of each part and how it was made, and what was seen."""
+    """An imported archive: its store, each part's files and facts, and the intake."""
 
     store: Store
     files: dict[str, list[str]]
@@ -78,17 +79,19 @@ def read_archive(
     engine: Engine, archive: Sequence[Path], parts: Parts, options: Retrieval, *, claims: Collection[str] = (),
     forget: Forget = NOTHING, content: Callable[[Path], str] | None = None, progress: Progress = silent,
 ) -> Archive:  # fmt: skip
-    """Read what is new or has changed in these files and folders into the parts of a store.
+    """Read new and changed files of these places into the parts of a store.
 
-    `claims` are the ids that a column of a file may name. Of posts in `forget` only the id is read. `content` gives the
-    SHA-256 of a file (default: it is computed).
+    `claims` are the ids that a column may name. Of posts in `forget` only the id is read. `content` returns a file's SHA-256
+    (default: it is computed).
     """
-    how, content = How.of(options, claims), content or storage.sha256_of
+    how, content = ReadingOptions.of(options, claims), content or storage.sha256_of
     files = archive_files(archive)
     engine.reach(first_of_each(archive, files))
     _check_place(engine, parts.folder)
     contents = {str(file.path): content(file.path) for file in files}
-    jobs_of = {part_of(jobs, contents, how): jobs for jobs in _together(streams.jobs(files), contents)}
+    jobs_of = {
+        part_of(jobs, contents, how): jobs for jobs in _grouped_into_parts(streams.jobs(files), contents)
+    }
     now = ReadUnder(
         _hash(sorted(forget.posts | forget.authors)) if forget else "", claims=_hash(sorted(how.claims))
     )
@@ -102,9 +105,7 @@ def read_archive(
             part: there for part, there in zip(jobs_of, pool.map(standing, jobs_of), strict=True) if there
         }
     wanted = {part: jobs for part, jobs in jobs_of.items() if part not in facts}
-    for part in (
-        known & wanted.keys()
-    ):  # damaged, or read under another purge list: nothing takes it for the new one
+    for part in known & wanted.keys():  # damaged, or read with another purge list: it must not be used
         storage.remove(parts.file(part))
         storage.remove(parts.copies / parts.file(part).name)
     words_file.sweep(parts.copies / words_file.FOLDER, facts)
@@ -126,7 +127,7 @@ def read_archive(
 
 
 def _check_place(engine: Engine, folder: Path) -> None:
-    """Refuse a store on this machine's disk, where workers elsewhere would write to disks of their own."""
+    """Refuse a store on a local disk with a cluster, whose workers would write to their own disks."""
     if not (engine.sees_this_disk or isinstance(folder, Address)):
         raise InputError(
             "the workers of a cluster cannot write the posts of the archive into a folder of this machine",
@@ -135,7 +136,7 @@ def _check_place(engine: Engine, folder: Path) -> None:
 
 
 def _sweep(parts: Parts, wanted: Collection[str]) -> set[str]:
-    """Remove parts that are wanted no more, here and there; the names of the others."""
+    """Delete unneeded parts, local and remote. Returns the names of the others."""
     known = set[str]()
     for folder in dict.fromkeys((parts.copies, parts.folder)):
         for path in (*folder.glob("*.parquet"), *(folder / INTAKE).glob("*.parquet")):
@@ -147,12 +148,12 @@ def _sweep(parts: Parts, wanted: Collection[str]) -> set[str]:
 
 
 def posts_of(engine: Engine, parts: Parts, facts: Mapping[str, Facts]) -> Table:
-    """The posts of these parts of a store."""
+    """Return the posts of these parts of a store."""
     return _table(engine, parts, {parts.file(part): made for part, made in facts.items()}, STORE)
 
 
 def _table(engine: Engine, parts: Parts, files: Mapping[Path, Facts | None], schema: pa.Schema) -> Table:
-    """The rows of these files of a store, which a cluster reads where they lie; in the order of their names."""
+    """Read these files of a store, in order of names. A cluster reads them in place."""
     near = engine.sees_this_disk
     paths = [parts.here(path, files[path]) if near else path for path in sorted(files)]
     return engine.table(paths or schema.empty_table())
@@ -170,8 +171,8 @@ SELECT file, place, reason FROM seen WHERE outcome IN ('{LINE}', '{Outcome.REFUS
 """
 
 
-def part_of(jobs: Sequence[Job], contents: Mapping[str, str], how: How) -> str:
-    """The name of a part: equal files that are read in the same way, equal name."""
+def part_of(jobs: Sequence[Job], contents: Mapping[str, str], how: ReadingOptions) -> str:
+    """Return the name of a part: equal files read in the same way have the same name."""
     told = [
         [job.name, job.member, job.start, job.end, job.kind, contents[job.path], str(how.rule(job.name))]
         for job in jobs
@@ -179,8 +180,8 @@ def part_of(jobs: Sequence[Job], contents: Mapping[str, str], how: How) -> str:
     return _hash([READER, list(how.limits), told, *registry.versions(formats.GROUP)])
 
 
-def _together(jobs: Iterable[Job], contents: Mapping[str, str]) -> Iterator[list[Job]]:
-    """Jobs that become a part together, in their order."""
+def _grouped_into_parts(jobs: Iterable[Job], contents: Mapping[str, str]) -> Iterator[list[Job]]:
+    """Group jobs into parts, in order."""
     small, size = list[Job](), 0
     for job in jobs:
         own = job.end - job.start if job.end else place(job.path).stat().st_size
@@ -197,16 +198,16 @@ def _together(jobs: Iterable[Job], contents: Mapping[str, str]) -> Iterator[list
 
 
 def _standing(
-    parts: Parts, part: str, jobs: Sequence[Job], forget: Forget, how: How, now: ReadUnder,
+    parts: Parts, part: str, jobs: Sequence[Job], forget: Forget, how: ReadingOptions, now: ReadUnder,
     content: Callable[[Path], str],
 ) -> Facts | None:  # fmt: skip
-    """How a part was made that is there and would be the same if it were made now; None if it has to be made."""
+    """Return an existing part's facts if building it again would give the same; otherwise None."""
     path = parts.file(part)
     try:
         under, facts = noted(parts.seen(part))
         if not stands(path, facts.bytes, facts.sha256, content):
             return None
-    except (OSError, pa.ArrowException, LookupError, TypeError, ValueError):  # somebody has damaged it
+    except (OSError, pa.ArrowException, LookupError, TypeError, ValueError):  # the file is damaged
         return None
     if under.claims not in {"", now.claims}:
         return None
@@ -217,8 +218,8 @@ def _standing(
     return facts
 
 
-def _touches(job: Job, forget: Forget, how: How) -> bool:
-    """Whether a file may hold something that is to be forgotten; of a table that is not asked."""
+def _touches(job: Job, forget: Forget, how: ReadingOptions) -> bool:
+    """True if a file may contain purged data; tables are not checked."""
     if job.kind == streams.TABLE:
         return bool(forget)
     return any(forget.touches(bytes(block.data)) for block in streams.blocks(job, how.limits))
@@ -229,9 +230,9 @@ def _hash(told: object) -> str:
 
 
 def read_parts(
-    block: pa.Table, *, folder: str, forget: Forget, how: How, now: ReadUnder
+    block: pa.Table, *, folder: str, forget: Forget, how: ReadingOptions, now: ReadUnder
 ) -> Iterator[pa.Table]:
-    """Make the parts that these rows name, and say how. Broken ids are an error."""
+    """Build the parts that these rows name. Returns their facts. Broken ids are an error."""
     for row in block.to_pylist():
         jobs = [Job(*job) for job in json.loads(row["jobs"])]
         make = partial(in_child, _make, place(folder), row["part"], jobs, forget, how, now)
@@ -244,8 +245,8 @@ def read_parts(
         yield pa.Table.from_pylist([{"part": row["part"], **facts._asdict()}], schema=MADE)
 
 
-def _problem_of(job: Job, forget: Forget, how: How) -> str:
-    """Why reading a file ends the process that reads it; empty if it does not."""
+def _problem_of(job: Job, forget: Forget, how: ReadingOptions) -> str:
+    """Return why reading a file crashes its process; empty if it does not."""
     try:
         in_child(_exhaust, job, forget, how)
     except InputError as error:
@@ -253,15 +254,15 @@ def _problem_of(job: Job, forget: Forget, how: How) -> str:
     return ""
 
 
-def _exhaust(job: Job, forget: Forget, how: How) -> None:
+def _exhaust(job: Job, forget: Forget, how: ReadingOptions) -> None:
     for _ in read(job, forget, how):
         pass
 
 
 def _make(
-    folder: Path, part: str, jobs: Sequence[Job], forget: Forget, how: How, now: ReadUnder, crashed: Mapping[Job, str]
+    folder: Path, part: str, jobs: Sequence[Job], forget: Forget, how: ReadingOptions, now: ReadUnder, crashed: Mapping[Job, str]
 ) -> Facts:  # fmt: skip
-    """Make one part: what was seen in its files first, then the posts, so that a part that is there is whole."""
+    """Build one part. The intake is written before the posts, so that an existing part is always complete."""
     gc.set_threshold(*FEWER_COLLECTIONS)
     tally, of_claims, parts = Tally(), False, Parts(folder, folder)
     with storage.replacing(parts.file(part)) as beside:
@@ -289,11 +290,11 @@ def _make(
 
 
 FEWER_COLLECTIONS = (100_000, 50, 100)
-"""Posts are many objects that live long; looking for circles among them again and again takes a seventh of the time."""
+"""Garbage collection thresholds: posts are many long-lived objects, and the default costs a seventh of the time."""
 
 
-def _refusal(job: Job, how: How) -> tuple[str, str]:
-    """Why a file is not read at all, and the settings to fill in; nothing if it is read."""
+def _refusal(job: Job, how: ReadingOptions) -> tuple[str, str]:
+    """Return why a file is refused, and the settings to fill in; empty if it is not."""
     if job.path != job.path.encode("utf-8", "replace").decode():
         return "the file's name is no text: rename it", ""  # no table can hold it
     if job.kind != streams.TABLE:
@@ -311,7 +312,7 @@ def _refusal(job: Job, how: How) -> tuple[str, str]:
 
 @dataclass(slots=True)
 class Amounts:
-    """How many lines and posts of a form were seen in a file, and where the first of them stand."""
+    """The number of lines and posts of a format in a file, with their first places."""
 
     first_line: int
     lines: int = 0
@@ -320,7 +321,7 @@ class Amounts:
 
 
 class Tally:
-    """What the lines of files were seen to be, counted by file, form, outcome and reason; and unreadable lines one by one."""
+    """Counts of a file's lines by format, outcome and reason, and each unreadable line."""
 
     def __init__(self) -> None:
         self.counts: dict[tuple[str, str, str, str], tuple[int, int, str]] = {}
@@ -328,19 +329,19 @@ class Tally:
         self.problems: list[tuple[str, str, int, str]] = []
 
     def refuse(self, file: str, why: str, paste: str) -> None:
-        """Count a file that is not read at all."""
+        """Count a refused file."""
         name = file.encode("utf-8", "replace").decode()
         self.counts[name, "", Outcome.REFUSED.value, in_one_line(why)] = (1, 0, paste)
 
     def add(self, line: Read, outcome: Outcome, reason: str = "", count: int = 1, example: str = "") -> None:
-        """Count this; place and example are the first one's, also where a file stands twice in a compressed one."""
+        """Add to a count. Place and example are those of the first occurrence, also for repeated members of an archive."""
         key, first = (line.file, line.form, outcome.value, reason), (line.place, example[:200])
         if known := self.counts.get(key):
             count, first = known[0] + count, min(first, known[1:])
         self.counts[key] = (count, *first)
 
     def see(self, line: Read) -> None:
-        """Count what a line was."""
+        """Count a line."""
         file, place, form, posts, _, _, note = line
         if posts or not note:
             amounts = self.amounts.get((file, form))
@@ -368,7 +369,7 @@ class Tally:
             )
 
     def table(self) -> pa.Table:
-        """The counts, then the lines that cannot be read."""
+        """Return the counts, then the unreadable lines."""
         rows = [(*key, *value) for key, value in self.counts.items()]
         for (file, form), amounts in self.amounts.items():
             rows.append((file, form, Outcome.LINES.value, "", amounts.lines, amounts.first_line, ""))

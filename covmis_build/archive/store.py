@@ -1,7 +1,7 @@
-"""The store: every post of the archive as a row of Parquet, whatever anybody asks of it later.
+"""The store: every post of the archive as a Parquet row, independent of any query.
 
-A part of the store is a file of the archive, a range of a large one, or a file inside a compressed one. This file says
-which columns a row has, how posts become rows, and which copy of a post counts.
+A part of the store is a file of the archive, a range of a large one, or a member of a compressed one. This module
+defines the columns, the conversion of posts to rows, and which copy of a post counts.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 ROWS = 20_000
-"""Posts of a row group: what one process matches at a time."""
+"""Posts per row group, which one process matches at a time."""
 TOGETHER = 2_000
-"""Posts that become columns together; as objects many more would crowd the processor's memory."""
+"""Posts converted to columns at a time; more objects would exceed the processor's cache."""
 
 CLAIMED = pa.list_(
     pa.struct([(name, tables.STRING) for name in ("claim_id", "query_id", "kind", "expression")])
@@ -39,9 +39,10 @@ STORE = pa.schema(
      ("query", tables.STRING),      ("file", tables.STRING), ("place", tables.COUNT), ("form", tables.STRING), ("part", tables.STRING),
      ("row", tables.COUNT)]
 )  # fmt: skip
-"""A row of the store. `part` and `row` name it; `place` is where the post is in its file (`offset` in other tables);
-`has_content` is false where there is neither text nor link; `claimed` is which claims a list or a search put it to, `query`
-the search that it came from."""
+"""A row of the store. `part` and `row` identify it; `place` is the post's place in its file (`offset` in other tables);
+`has_content` is false without text and link; `claimed` are the claims that a list or a search assigned to it; `query` is
+the search that returned it.
+"""
 
 FEW_VALUES = [
     "platform", "language", "availability", "file", "form", "part", "retrieved_at", "created_at", "repost_of",
@@ -51,14 +52,14 @@ _UNKNOWN = (None, None, None, None)
 
 
 class Store(NamedTuple):
-    """Every post of an archive, and which rows of it do not count, because another copy of the same post does."""
+    """Every post of an archive, and the rows that do not count because another copy does."""
 
     posts: Table
     older: Table
 
 
 class PartWriter:
-    """Writes posts as rows of a part as they come."""
+    """Writes posts as rows of a part."""
 
     def __init__(self, path: Path, part: str) -> None:
         self.part, self.count = part, 0
@@ -70,14 +71,14 @@ class PartWriter:
         )
 
     def add(self, line: Read) -> None:
-        """The posts of one line."""
+        """Add the posts of one line."""
         self._lines.append(line)
         self._posts += len(line.posts)
         if self._posts >= TOGETHER:
             self._settle(ROWS)
 
     def close(self) -> None:
-        """Write the rest."""
+        """Write the remaining posts."""
         self._settle(1)
         self._to.close()
 
@@ -102,7 +103,7 @@ def rows(
     part: str = "",
     first: int = 0,
 ) -> pa.Table:
-    """Posts as rows of the store."""
+    """Convert posts to rows of the store."""
     values: dict[str, Any] = dict(
         zip(Post.__struct_fields__, zip(*map(msgspec.structs.astuple, posts), strict=True), strict=True)
     )
@@ -127,7 +128,7 @@ def rows(
 
 
 def _column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """A column; most forms leave most columns empty, which takes no time here."""
+    """Return a column. Most formats leave most columns empty, which is fast here."""
     if pa.types.is_struct(kind):
         parts = zip(*values, strict=True)
         arrays = [pa.array(part, kind.field(at).type) for at, part in enumerate(parts)]
@@ -140,7 +141,7 @@ def _column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
             )
         return pa.StringArray.from_buffers(len(values), offsets, pa.py_buffer(b""))
     if kind in (tables.STRING, tables.STRINGS):
-        with suppress(UnicodeEncodeError):  # half a character: `tables.column` mends it
+        with suppress(UnicodeEncodeError):  # an unpaired surrogate: `tables.column` repairs it
             return pa.array(values, kind)
     return tables.column(values, kind)
 
@@ -150,9 +151,10 @@ FULLER = [
     "repost_of", "conversation", *(f"COALESCE(metrics.{name}, -1)" for name in records.METRICS.names), "availability",
 ]  # fmt: skip
 IN_ORDER = f"""retrieved_at DESC, length(text) DESC, {", ".join(f"{column} DESC" for column in FULLER)}, file, place, part, row"""
-"""Of several copies of a post the one that was retrieved last counts, then the one with the longest text. Where both are
-equal, the other columns decide, so that it is the same copy on every machine: what is there comes before what is missing,
-and larger counts before smaller ones."""
+"""Of several copies of a post the last retrieved counts, then the one with the longest text. If both are equal, the
+other columns decide, so that the choice is the same on every machine: existing before missing values, then larger
+before smaller counts.
+"""
 
 OLDER_COPIES = f"""
 SELECT part, row FROM (

@@ -1,7 +1,7 @@
-"""Files of lines, plain or compressed: what is in an archive, cut into jobs, and the lines of a job with their offsets.
+"""Files of lines, plain or compressed: split an archive into jobs, and read a job's lines with their offsets.
 
-A job is a byte range of a plain file, a whole compressed file, or one member of a tar file. Offsets count decompressed bytes.
-What is compressed how is seen from the first bytes, not from the name.
+A job is a byte range of a plain file, a whole compressed file, or one member of a tar file. Offsets count decompressed
+bytes. Compression is detected from the first bytes, not from the name.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 RANGE = 64 << 20
-"""Bytes of a plain file that make a job."""
+"""Bytes of a plain file per job."""
 
 SLACK = 1 << 16
 NEWLINE = 10
 LONGEST_DOCUMENT = 512 << 20
-"""Bytes of a file that is one JSON document; it is decoded whole."""
+"""Maximum bytes of a file that is one JSON document; it is decoded as a whole."""
 
 LINES, TABLE = "lines", "table"
 ZIP, _EMPTY_ZIP = b"PK\x03\x04", b"PK\x05\x06"
 SCRIPT = b"window.YTD."
-"""How the files of a person's own archive from X begin."""
+"""First bytes of the files in a user's own archive from X."""
 TWEETS = re.compile(r"(?:tweets?|note-tweets?)(?:-part\d+)?\.js")
 LINE_NAMES = re.compile(r"\.(?:jsonl?|ndjson)(?:\.\w+)?$", re.IGNORECASE)
-"""Names of files whose first line may be torn, and which are no tables even then."""
+"""Names of line files: they are never tables, even if the first line is damaged."""
 MOST_MEMBERS = 100
-"""Files inside a zip file that are jobs of their own: each of these reads the list of all."""
+"""Maximum number of zip members that are separate jobs: each of these reads the whole directory."""
 
 
 class Job(NamedTuple):
-    """Where to read: `member` is a file inside a tar or zip file; `end` is 0 where there is no end but the file's."""
+    """A unit of reading. `member` is a file inside a tar or zip file; `end` is 0 for the end of the file."""
 
     path: str
     name: str
@@ -50,17 +50,17 @@ class Job(NamedTuple):
     start: int = 0
     end: int = 0
     kind: str = "lines"
-    """`lines` (a document is one), or `table`: a file of rows, read whole."""
+    """`lines` (a document counts as one), or `table`: a file of rows, read as a whole."""
 
 
 Line = tuple[str, int, bytes, str]
-"""The file, the offset, the line, and why there is none at this offset: plain tuples, since there are very many."""
+"""File, offset, line, and the problem if there is no line; a plain tuple for speed."""
 
 
 class Block(NamedTuple):
-    """Whole lines with the offset of the first, or why there are none; `single` if it is one, whatever is in it.
+    """Complete lines with the offset of the first, or the problem. `single`: the block is one line, whatever it contains.
 
-    The data may be overwritten by those of the next block.
+    The next block may overwrite the data.
     """
 
     file: str
@@ -70,7 +70,7 @@ class Block(NamedTuple):
     single: bool = False
 
     def lines(self) -> Iterator[Line]:
-        """The lines, without their ends."""
+        """The lines without line ends."""
         if self.problem or self.single:
             yield self.file, self.offset, bytes(self.data), self.problem
             return
@@ -80,7 +80,7 @@ class Block(NamedTuple):
             offset += len(content) + 1
 
     def contents(self) -> list[bytes]:
-        """All lines at once."""
+        """All lines as bytes."""
         lines = bytes(self.data).split(b"\n")
         if len(lines) > 1 and not lines[-1]:
             lines.pop()
@@ -88,7 +88,7 @@ class Block(NamedTuple):
 
 
 def jobs(files: Sequence[tuple[Path, str]]) -> list[Job]:
-    """Cut files, given with the names that they shall have in tables, into jobs."""
+    """Split files, given with their names in tables, into jobs."""
     listed = []
     for path, name in files:
         with path.open("rb") as file:
@@ -114,7 +114,7 @@ def jobs(files: Sequence[tuple[Path, str]]) -> list[Job]:
 
 
 def kind_of(head: bytes, name: str) -> str:
-    """Whether a file is lines of posts or a table, by its first bytes; names count only where these say nothing."""
+    """Detect from the first bytes whether a file has lines of posts or is a table; the name matters only in doubt."""
     if head.startswith((b"PAR1", b"ARROW1", ZIP)):
         return TABLE
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -128,7 +128,7 @@ def kind_of(head: bytes, name: str) -> str:
 
 
 def _is_frame(start: bytes) -> bool:
-    """Whether JSON is rows of a data frame, and no form of post that is known."""
+    """True if JSON is the rows of a data frame and no known post format."""
     from covmis_build.archive import columns, formats
     from covmis_build.files import json_rows
 
@@ -145,7 +145,7 @@ def _is_frame(start: bytes) -> bool:
 
 
 def _first_element(start: bytes) -> Any:
-    """The first object of a JSON list, of which the end may be missing."""
+    """Return the first object of a JSON list, which may be incomplete."""
     import json
 
     text = start[1:].decode("utf-8", "replace").lstrip()
@@ -156,7 +156,7 @@ def _first_element(start: bytes) -> Any:
 
 
 def open_whole(job: Job, limits: Limits) -> IO[bytes]:
-    """The content of a job as one file that can be read to its end, decompressed."""
+    """Open a job's whole content as one decompressed file."""
     path = place(job.path)
     if not job.member:
         with path.open("rb") as file:
@@ -184,7 +184,7 @@ def open_whole(job: Job, limits: Limits) -> IO[bytes]:
 
 
 def _unpacked_head(head: bytes) -> bytes:
-    """What a file begins with, decompressed; of the first bytes of a compressed one, as far as they go."""
+    """Return the decompressed beginning of a file, as far as these bytes allow."""
     try:
         return unpacked(io.BytesIO(head), packed).read(SLACK) if (packed := kind(head)) else head
     except PACKED:
@@ -196,11 +196,11 @@ def _inner_head(path: Path, packed: str) -> bytes:
         try:
             return unpacked(file, packed).read(CHUNK)
         except PACKED:
-            return b"{"  # the reason is reported when it is read
+            return b"{"  # the reason is reported when the file is read
 
 
 def _zipped(path: Path, name: str) -> list[Job]:
-    """A spreadsheet is one table; of other zip files each member is a file; those of X's archives that are no posts, none."""
+    """Return the jobs of a zip file: a spreadsheet is one table, other members are files. Other files of X's archives are skipped."""
     try:
         with path.open("rb") as whole, zipfile.ZipFile(whole) as archive:
             members = [member for member in archive.infolist() if not member.is_dir()]
@@ -240,13 +240,13 @@ def _begins_with(path: Path, magic: bytes) -> bool:
 
 
 def lines(job: Job, limits: Limits = Limits()) -> Iterator[Line]:  # noqa: B008 - never changes
-    """The job's lines; a stream that ends early gives what it has, and then the reason."""
+    """Read the job's lines. If a stream ends early, the lines before are returned, and then the problem."""
     for block in blocks(job, limits):
         yield from block.lines()
 
 
 def blocks(job: Job, limits: Limits = Limits()) -> Iterator[Block]:  # noqa: B008 - never changes
-    """The job's lines, many at a time; a line that is too long is a problem at its offset, and what follows is read."""
+    """Read the job's lines in blocks. A line that is too long is a problem at its offset, and reading continues."""
     path = place(job.path)
     packed = _packing(path)
     try:
@@ -291,7 +291,7 @@ def _is_tar(path: Path, packed: str) -> bool:
 
 
 def is_document(head: bytes) -> bool:
-    """Whether a file is one JSON document: a list, or an object over several lines; or a script with a list."""
+    """True if a file is one JSON document (a list, a multi-line object) or a script with a list."""
     head = head.lstrip(b"\xef\xbb\xbf \r\n\t")
     if head.startswith((b"[", SCRIPT)):
         return True
@@ -300,11 +300,11 @@ def is_document(head: bytes) -> bool:
 
 
 class _Member(tarfile.TarInfo):
-    """A member whose header is not there, or is none, is an error; Python takes it for the end of all."""
+    """A tar member. A missing or invalid header is an error, which Python's class treats as the end."""
 
     @classmethod
     def fromtarfile(cls, tar: Any) -> Self:
-        """The next header; at the end mark, none."""
+        """Return the next header; none at the end mark."""
         try:
             return super().fromtarfile(tar)
         except tarfile.HeaderError as error:
@@ -314,7 +314,7 @@ class _Member(tarfile.TarInfo):
 
 
 def _members(path: Path, name: str) -> list[Job]:
-    """A job for each file inside, by the place of its bytes; a torn end ends the list and is reported when read."""
+    """Return one job per member, by byte position. A damaged end stops the list and is reported when read."""
     listed: list[Job] = []
     try:
         with path.open("rb") as file, tarfile.open(fileobj=file, tarinfo=_Member) as tar:
@@ -335,7 +335,7 @@ def _members(path: Path, name: str) -> list[Job]:
 
 
 def _tar_lines(job: Job, packed: str, limits: Limits) -> Iterator[Block]:
-    """The lines of one member, or of all members of a compressed tar file, which cannot be jumped in."""
+    """Read the lines of one member, or of all members of a compressed tar file, which does not allow seeking."""
     if job.member.startswith("\0"):
         yield Block(job.name, 0, b"", f"the tar file is damaged: {job.member[1:]}"[:200])
         return
@@ -355,7 +355,7 @@ def _tar_lines(job: Job, packed: str, limits: Limits) -> Iterator[Block]:
 
 
 class _Part(io.RawIOBase):
-    """The next `left` bytes of a file, as a file of their own."""
+    """The next `left` bytes of a file as a file."""
 
     def __init__(self, file: IO[bytes], left: int) -> None:
         self.file, self.left = file, left
@@ -378,7 +378,7 @@ def _member(file: IO[bytes], name: str, size: int, limits: Limits) -> Iterator[B
 
 
 class _Waiting:
-    """What is not yet a whole line: in parts, since adding to bytes copies them all, and never too much of it."""
+    """An incomplete line, kept in parts because appending to bytes copies them, and limited in size."""
 
     def __init__(self) -> None:
         self.parts, self.length, self.longest = list[bytes](), 0, 0
@@ -415,7 +415,7 @@ def _stream(stream: IO[bytes], name: str, limits: Limits) -> Iterator[Block]:
 
 
 def _stream_of_lines(ahead: bytes, stream: IO[bytes], name: str, limits: Limits) -> Iterator[Block]:
-    """The lines of a stream of which the first bytes are read already."""
+    """Read the lines of a stream whose first bytes were already read."""
     offset, waiting, problem = 0, _Waiting(), ""
     waiting.begin(b"", limits.longest_line)
     while True:
@@ -444,7 +444,7 @@ def _stream_of_lines(ahead: bytes, stream: IO[bytes], name: str, limits: Limits)
 
 
 def _all_of(stream: IO[bytes] | io.RawIOBase) -> bytes:
-    """The rest of a stream, and no more than a document may have."""
+    """Read the rest of a stream, up to a document's limit."""
     parts: list[bytes] = []
     while sum(map(len, parts)) <= LONGEST_DOCUMENT and (part := stream.read(CHUNK << 4)):
         parts.append(part)
@@ -452,7 +452,7 @@ def _all_of(stream: IO[bytes] | io.RawIOBase) -> bytes:
 
 
 def _table_of(stream: IO[bytes] | io.RawIOBase) -> bytes:
-    """A table that lies in a compressed file; it is kept in memory, since its readers jump in it."""
+    """Load a table from a compressed file into memory, because its readers need seeking."""
     content = _all_of(stream)
     if len(content) > LONGEST_DOCUMENT:
         raise OSError(f"a table of more than {LONGEST_DOCUMENT >> 20} MiB in a packed file: unpack it")
@@ -472,7 +472,7 @@ def _zip_member(job: Job, limits: Limits) -> Iterator[Block]:
 
 
 def _zip_members(job: Job, limits: Limits) -> Iterator[Block]:
-    """The lines of all members that are no tables, where they are many."""
+    """Read the lines of all members that are not tables, if these are many."""
     with zipfile.ZipFile(job.path) as archive:
         for member in archive.infolist():
             base = member.filename.rpartition("/")[2]
@@ -487,7 +487,7 @@ def _zip_members(job: Job, limits: Limits) -> Iterator[Block]:
 
 
 def _last(waiting: _Waiting, offset: int, name: str) -> Iterator[Block]:
-    """What follows the last line end."""
+    """Return what follows the last line end."""
     rest = waiting.data
     if waiting.too_long:
         yield Block(name, offset, b"", too_long(waiting.longest))
@@ -496,22 +496,22 @@ def _last(waiting: _Waiting, offset: int, name: str) -> Iterator[Block]:
 
 
 def too_long(longest: int) -> str:
-    """What is wrong with a line of more bytes than this."""
+    """Return the problem of a line with more bytes than this."""
     return f"a line of more than {longest / (1 << 20):g} MB ([retrieval] longest_line)"
 
 
 def _range(path: Path, job: Job, limits: Limits) -> Iterator[Block]:
-    """Lines that begin in the range; the last may end beyond it."""
+    """Read the lines that begin in the range; the last may end beyond it."""
     with path.open("rb") as file:
         file.seek(max(job.start - 1, 0))
         offset = job.start
         if job.start:
             offset = job.start - 1 + _rest_of_line(file, job.end - job.start + 1)
-        room = memoryview(bytearray(CHUNK + SLACK))  # one for all, since fresh memory costs more than reading
+        room = memoryview(bytearray(CHUNK + SLACK))  # one for all: allocating memory costs more than reading
         while offset < job.end:
             size = file.readinto(room[: min(CHUNK, job.end - offset)])
             if not size:
-                return  # shorter than it was
+                return  # the file became shorter
             rest = file.readline(limits.longest_line) if room[size - 1] != NEWLINE else b""
             if len(rest) == limits.longest_line and not rest.endswith(b"\n"):
                 begin = bytes(room[:size]).rfind(b"\n") + 1
@@ -531,7 +531,7 @@ def _range(path: Path, job: Job, limits: Limits) -> Iterator[Block]:
 
 
 def _rest_of_line(file: IO[bytes], most: int) -> int:
-    """Read to the next line's beginning, or past `most` bytes, where it is another job's; how many bytes that was."""
+    """Skip to the beginning of the next line or beyond `most` bytes, where the next job begins. Returns the skipped bytes."""
     count = 0
     while count < most:
         part = file.readline(CHUNK)
@@ -547,7 +547,7 @@ _list = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 def _document(data: bytes, name: str) -> Iterator[Block]:
-    """The elements of a JSON list, or a document as a single line; an element's offset is its place in the list."""
+    """Return the elements of a JSON list, or a document as a single line. An element's offset is its index in the list."""
     data = data.removeprefix(b"\xef\xbb\xbf")
     if data.lstrip().startswith(SCRIPT):
         data = data.partition(b"=")[2].strip().removesuffix(b";")

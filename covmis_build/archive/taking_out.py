@@ -1,7 +1,7 @@
-"""A file of an archive without what is to be forgotten, read again before it takes the place of the old one.
+"""Remove purged data from a file of an archive, and verify the result before it replaces the file.
 
-It has to hold nothing of it any more, and every other post. The forms of posts are many, and ids are often put
-together from several columns: what cannot be taken out so is refused by name, and stays as it was.
+The result must contain nothing purged, and every other post. There are many formats, and ids are often composed of
+several columns. A file that cannot be cleaned is refused by name and stays unchanged.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ BY_HAND = (
 
 
 class _Content(NamedTuple):
-    """What is read in a file: how many posts that are to be forgotten, the others as one number, what is unreadable."""
+    """Content of a file: number of purged posts, one fingerprint of all others, and what is unreadable."""
 
     forgotten: int
     others: int
     unreadable: int
 
 
-def take_out(path: Path, forget: Forget, how: reader.How = reader.How()) -> Rewritten:  # noqa: B008 - never changes
-    """Rewrite one file; raise where that would leave something, or take something else."""
+def take_out(path: Path, forget: Forget, how: reader.ReadingOptions = reader.ReadingOptions()) -> Rewritten:  # noqa: B008 - never changes
+    """Rewrite one file. Raises an error if purged data would remain or other posts would be lost."""
     before = _read(path, forget, how)
     done = rewriting.rewrite(path, forget, check=partial(_check, before, path, forget, how))
     if not done.lines and before.forgotten:
@@ -42,9 +42,9 @@ def take_out(path: Path, forget: Forget, how: reader.How = reader.How()) -> Rewr
     return done
 
 
-def _check(before: _Content, path: Path, forget: Forget, how: reader.How, rewritten: Path) -> None:
+def _check(before: _Content, path: Path, forget: Forget, how: reader.ReadingOptions, rewritten: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        named = Path(folder) / path.name  # names tell what some files are
+        named = Path(folder) / path.name  # some formats are detected by the file's name
         named.symlink_to(rewritten.resolve())
         after = _read(named, forget, how)
     if after.forgotten or after.others != before.others or after.unreadable > before.unreadable:
@@ -53,7 +53,7 @@ def _check(before: _Content, path: Path, forget: Forget, how: reader.How, rewrit
         )
 
 
-def _read(path: Path, forget: Forget, how: reader.How) -> _Content:
+def _read(path: Path, forget: Forget, how: reader.ReadingOptions) -> _Content:
     forgotten = others = unreadable = 0
     try:
         for job in streams.jobs([(path, path.name)]):
@@ -64,6 +64,6 @@ def _read(path: Path, forget: Forget, how: reader.How) -> _Content:
                         forgotten += 1
                     elif post.availability != PURGED:
                         others += hash((post.post_id, post.text))
-    except InputError:  # of ids that a spreadsheet has broken, nothing can be said
+    except InputError:  # ids broken by a spreadsheet cannot be checked
         unreadable += 1
     return _Content(forgotten, others, unreadable)

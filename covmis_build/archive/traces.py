@@ -1,4 +1,4 @@
-"""Searching files byte by byte for what is to be forgotten: decompressed as far as covmis knows how, whatever made them."""
+"""Search the bytes of files for purged data, decompressed if covmis knows the format, whatever wrote them."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 PIECE = 1 << 20
-"""Bytes that are searched at once."""
+"""Bytes that are searched at a time."""
 
 BLOCK, DEEPEST = 4096, 5
-"""Bytes by which a file's form is recognised; how often something may be compressed within something compressed."""
+"""Bytes for detecting a file's format; maximum nesting of compression."""
 
 OVERLAP = 512
-"""Bytes of the piece before that are searched again: no needle is longer."""
+"""Bytes of the previous piece that are searched again; no search term is longer."""
 
 SHORTEST_WORDS, LONGEST_WORDS = 16, 120
-"""Characters of a piece of text that is searched for: shorter ones are in many posts."""
+"""Length of the text pieces that are searched for; shorter ones occur in many posts."""
 
 NAMES_A_PERSON = 9
-"""Digits of an author's number from which on it is searched for: shorter ones count likes and followers, too."""
+"""Minimum digits of an author number to search for; shorter ones could be counts of followers or likes."""
 
 FEW = 16
 _TOKEN = re.compile(rb"[0-9A-Za-z_]{%d,}" % SHORT)
@@ -47,13 +47,13 @@ UNREADABLE = (*PACKED, sqlite3.Error)
 
 
 def words_of(texts: Iterable[str]) -> set[str]:
-    """For each text its longest piece that looks the same in every file: without marks that HTML, JSON and CSV write."""
+    """Return each text's longest piece that is the same in all files: without characters that HTML, JSON or CSV escape."""
     pieces = {max(_PLAIN.findall(text), key=len, default="").strip()[:LONGEST_WORDS] for text in texts}
     return {piece for piece in pieces if len(piece) >= SHORTEST_WORDS}
 
 
 class Traces:
-    """What to search for: ids as whole tokens, names and pieces of texts wherever they stand."""
+    """The search terms: ids as whole tokens, names and text pieces anywhere."""
 
     def __init__(self, keys: Iterable[str], words: Iterable[str] = ()) -> None:
         self.tokens: set[bytes] = set()
@@ -78,25 +78,25 @@ class Traces:
         self._words = _any_of(form for piece in words for form in (piece.encode(), _escaped(piece)))
 
     def ids_in(self, data: bytes) -> bool:
-        """Whether the bytes name a post or an author that is to be forgotten."""
+        """True if the bytes name a purged post or author."""
         for wanted in (self._needles, self._short):
             if wanted is not None and wanted.search(data) is not None:
                 return True
         if len(self.tokens) <= FEW and not any(token in data for token in self.tokens):
-            return False  # a search for a few takes a fraction of the time of cutting the bytes into tokens
+            return False  # searching for a few ids is much faster than splitting the bytes into tokens
         return not self.tokens.isdisjoint(_TOKEN.findall(data))
 
     def texts_in(self, data: bytes) -> bool:
-        """Whether the bytes hold a piece of a text that is to be forgotten."""
+        """True if the bytes contain a piece of a purged text."""
         return self._words is not None and self._words.search(data) is not None
 
     def in_file(self, path: Path, *, ids: bool = True, texts: bool = True) -> bool:
-        """Whether a file holds any of it; raises one of UNREADABLE where the file cannot be read to its end."""
+        """True if a file contains any term. Raises one of UNREADABLE if the file cannot be read to its end."""
         return any((ids and self.ids_in(piece)) or (texts and self.texts_in(piece)) for piece in pieces(path))
 
 
 def _any_of(needles: Iterable[bytes], *, whole: bool = False) -> re.Pattern[bytes] | None:
-    """`whole`: only where neither a letter nor a digit stands before or behind (forum:1 is no part of forum:17)."""
+    """Find any term. `whole`: only without a letter or digit before or after (forum:1 is not part of forum:17)."""
     alternatives = b"|".join(map(re.escape, sorted(set(needles))))
     if not alternatives:
         return None
@@ -104,12 +104,12 @@ def _any_of(needles: Iterable[bytes], *, whole: bool = False) -> re.Pattern[byte
 
 
 def _escaped(text: str) -> bytes:
-    """A text as JSON in ASCII has it."""
+    """Return a text as escaped in ASCII JSON."""
     return json.dumps(text)[1:-1].encode()
 
 
 def pieces(path: Path) -> Iterator[bytes]:
-    """What a file holds, decompressed, in pieces that overlap."""
+    """Read a file's decompressed content in overlapping pieces."""
     with path.open("rb") as file:
         if file.peek(16).startswith(b"SQLite format 3\0"):
             yield from _of_sqlite(path)
@@ -117,7 +117,7 @@ def pieces(path: Path) -> Iterator[bytes]:
 
 
 def _inside(stream: io.BufferedReader, size: int, depth: int = 0) -> Iterator[bytes]:
-    """The bytes themselves; of what is compressed, however often, those inside, and in all no more than the limits allow."""
+    """Read the bytes, and recursively the content of compressed ones, within the limits."""
     head = stream.peek(BLOCK)[:BLOCK]
     if depth < DEEPEST and (packed := kind(head)):
         content = bounded(unpacked(stream, packed), size, Limits())
@@ -128,7 +128,7 @@ def _inside(stream: io.BufferedReader, size: int, depth: int = 0) -> Iterator[by
                 if member.isfile() and (inside := tar.extractfile(member)):
                     yield from _inside(io.BufferedReader(inside, BLOCK), size, depth + 1)  # type: ignore[arg-type]
     elif depth < DEEPEST and head.startswith((b"PK\x03\x04", PARQUET, ARROW)):
-        with tempfile.TemporaryFile() as whole:  # they are read from their end
+        with tempfile.TemporaryFile() as whole:  # zip and Parquet files are read from their end
             shutil.copyfileobj(stream, whole, PIECE)
             whole.seek(0)
             if head.startswith(b"PK\x03\x04"):
@@ -152,7 +152,7 @@ def _overlapping(stream: IO[bytes], overlap: int = OVERLAP) -> Iterator[bytes]:
 
 
 def _of_zip(file: IO[bytes], size: int, depth: int) -> Iterator[bytes]:
-    """The members of a zip file, which spreadsheets and bundles are; what is compressed inside, too."""
+    """Read the members of a zip file (also spreadsheets and packages), including compressed ones."""
     with zipfile.ZipFile(file) as whole:
         for member in whole.infolist():
             with whole.open(member) as content:
@@ -161,7 +161,7 @@ def _of_zip(file: IO[bytes], size: int, depth: int) -> Iterator[bytes]:
 
 
 def _of_table(batches: Iterator[pa.RecordBatch]) -> Iterator[bytes]:
-    """Every text of every column, since pages of a table are compressed."""
+    """Read every text of every column, because a table's pages are compressed."""
     import pyarrow as pa
 
     try:
@@ -177,7 +177,7 @@ def _of_table(batches: Iterator[pa.RecordBatch]) -> Iterator[bytes]:
 
 
 def _of_sqlite(path: Path) -> Iterator[bytes]:
-    """Every text of every table; the pages themselves are searched as bytes as well, since deleted rows stay there."""
+    """Read every text of every table. The raw bytes are searched as well, because deleted rows stay in them."""
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as base:
         base.text_factory = bytes
         names = [

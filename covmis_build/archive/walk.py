@@ -1,4 +1,4 @@
-"""The files of an archive, and the names that tables give them: one walk for everything that reads posts."""
+"""The files of an archive and their names in tables, for everything that reads posts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 NOT_POSTS = "README.md"
-"""What a person may say about an archive, next to it."""
+"""A file with the user's notes, not posts."""
 
 
 class ArchiveFile(NamedTuple):
@@ -26,9 +26,9 @@ class ArchiveFile(NamedTuple):
 
 
 def archive_files(archive: Sequence[Path], *, hidden: bool = False) -> list[ArchiveFile]:
-    """Every file below these places, in the order of its name in tables: from the place's own name on.
+    """Return every file below these places, ordered by its name in tables, which begins with the place's own name.
 
-    Files whose names begin with a dot are not posts; `hidden` lists them, too, for who looks for every trace of a post.
+    Files whose names begin with a dot are not posts. `hidden` includes them, for a complete search for traces.
     """
     names: dict[Path, str] = {}
     for place in archive:
@@ -37,11 +37,11 @@ def archive_files(archive: Sequence[Path], *, hidden: bool = False) -> list[Arch
             if hidden or not any(part.startswith(".") for part in below.parts):
                 names.setdefault(path, below.as_posix())
     in_order = sorted(names.items(), key=lambda pair: (pair[1], str(pair[0])))
-    return [ArchiveFile(path, name) for path, name in _told_apart(in_order)]
+    return [ArchiveFile(path, name) for path, name in _with_unique_names(in_order)]
 
 
 def first_of_each(archive: Sequence[Path], files: Sequence[ArchiveFile]) -> list[Path]:
-    """A file of each of these places: who sees it sees the place."""
+    """Return one file of each of these places, to test access."""
     firsts = {
         folder: file.path
         for folder in archive
@@ -52,7 +52,7 @@ def first_of_each(archive: Sequence[Path], files: Sequence[ArchiveFile]) -> list
 
 
 def unfinished_writes(archive: Sequence[Path]) -> list[Path]:
-    """What killed writes have left next to the files that they were to replace, which are whole."""
+    """Return leftovers of interrupted writes next to the complete files that they should have replaced."""
     return [file.path for file in archive_files(archive, hidden=True) if storage.is_unfinished(file.path)]
 
 
@@ -67,19 +67,19 @@ def _files_below(place: Path) -> Iterable[Path]:
         inside: Iterable[Path] = [place]
     else:
         inside = place.rglob("*") if isinstance(place, Address) else _in_folder(place)
-    # what a store lists are files; to ask for each would be a request for each
+    # The listing contains files only. Checking each one would cost a request per file.
     return (
         path for path in inside if path.name != NOT_POSTS and (isinstance(path, Address) or path.is_file())
     )
 
 
 def _in_folder(place: Path) -> Iterator[Path]:
-    """What is in a folder, also behind links to folders elsewhere; nothing is passed over because it cannot be seen."""
+    """List a folder, following links to folders elsewhere. Unreadable folders are an error."""
     own, seen = place.resolve(), set[Path]()
     for folder, folders, names in os.walk(place, followlinks=True, onerror=_unseen):
         here = Path(folder).resolve()
         if here in seen or (Path(folder).is_symlink() and folder != str(place) and here.is_relative_to(own)):
-            folders.clear()  # it is walked under its own name
+            folders.clear()  # it is listed under its own name
             continue
         seen.add(here)
         folders.sort()
@@ -98,16 +98,19 @@ def _unseen(error: OSError) -> None:
     raise InputError(f"cannot be read: {error.strerror}", file=error.filename) from error
 
 
-def _told_apart(files: list[tuple[Path, str]]) -> list[tuple[Path, str]]:
-    """Files of the same name in different places get as much of their path, from its end, as it takes."""
+def _with_unique_names(files: list[tuple[Path, str]]) -> list[tuple[Path, str]]:
+    """Lengthen the names of files that would be equal by parts of their path, from its end, as needed."""
     count_of_name = Counter(name for _, name in files)
     if all(count == 1 for count in count_of_name.values()):
         return files
     count_of_end = Counter(path.parts[at:] for path, _ in files for at in range(len(path.parts)))
-    return [(path, name if count_of_name[name] == 1 else _apart(path, count_of_end)) for path, name in files]
+    return [
+        (path, name if count_of_name[name] == 1 else _shortest_unique_end(path, count_of_end))
+        for path, name in files
+    ]
 
 
-def _apart(path: Path, count_of_end: Counter[tuple[str, ...]]) -> str:
-    """The shortest end of a path that no other file has: what stands above it is nobody's business."""
+def _shortest_unique_end(path: Path, count_of_end: Counter[tuple[str, ...]]) -> str:
+    """Return the shortest unique end of a path. The folders above it are private."""
     ends = (path.parts[-length:] for length in range(1, len(path.parts)))
     return "/".join(next((end for end in ends if count_of_end[end] == 1), path.parts[1:]))

@@ -1,6 +1,6 @@
-"""Which posts that count have these words and phrases, how rare words are, and which posts are nearest to some words.
+"""An index of words: posts with given words and phrases, frequencies, and the most similar posts.
 
-What a query finds, addresses and titles included, `matching` says; here are words of texts alone.
+It covers words of texts only; `matching` decides what a query matches, including URLs and titles.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from covmis_build.text.numbering import Numbered
 
 K1, B, LEAST_IDF = 1.2, 0.75, 1e-6
-"""BM25 as SQLite's full-text search has it."""
+"""BM25 with the parameters of SQLite's full-text search."""
 
 
 class _Segment(NamedTuple):
@@ -48,14 +48,14 @@ class _Segment(NamedTuple):
         return len(self.counts)
 
     def number(self, word: str) -> int:
-        """The number of a word; 0 if no text has it."""
+        """Return the number of a word; 0 if no text has it."""
         if word not in self.numbers:
             at, words = _place(self.words.words, word), self.words.words
             self.numbers[word] = at + 1 if at < len(words) and words[at].as_py() == word else 0
         return self.numbers[word]
 
     def occurrences(self, cut: tuple[str, ...]) -> Rows:
-        """The texts with a word or phrase, as often as they have it, ascending."""
+        """Return the texts with a word or phrase, once per occurrence, ascending."""
         numbers = [self.number(word) for word in cut]
         if not all(numbers):
             return np.empty(0, np.int64)
@@ -67,13 +67,13 @@ class _Segment(NamedTuple):
         sizes = start[candidates + 1] - start[candidates]
         inside = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         at = np.repeat(start[candidates], sizes) + inside
-        for place, number in enumerate(numbers):  # what is behind a word is another, or the end of its text
+        for place, number in enumerate(numbers):  # the word after the last one is another, or the text ends
             at = at[tokens[at + place] == number]
         texts: Rows = np.searchsorted(start, at, "right") - 1
         return texts
 
     def mask(self, node: Node, known: Mapping[Node, Flags]) -> Flags:
-        """Which texts satisfy a node; of some leaves it is `known` which posts do."""
+        """Return which texts satisfy a node. For some leaves `known` has the posts."""
         if isinstance(node, Term | Address) and node in known:
             return known[node][self.first : self.first + self.size]
         match node:
@@ -102,7 +102,7 @@ class _Segment(NamedTuple):
         return mask
 
     def counted(self, term: Term) -> tuple[Rows, NDArray[np.int64]]:
-        """The rows that count and whose text has a term, ascending, and how often."""
+        """Return the rows that count with a term in the text, ascending, and its frequency."""
         texts = self.occurrences(term.tokens)
         texts = texts[self.counts[texts]]
         new = np.flatnonzero(_changes(texts))
@@ -110,7 +110,7 @@ class _Segment(NamedTuple):
 
 
 class Words:
-    """The words of the posts that count; files of words are kept in a folder, and made if they are missing."""
+    """The words of the posts that count. Their files are stored in a folder, and built if missing."""
 
     def __init__(self, posts: CountedPosts, folder: Path, progress: Progress = silent) -> None:
         self.posts, self.size = posts, posts.size
@@ -132,7 +132,7 @@ class Words:
         self._lettered.clear()
 
     def rows(self, node: Node, pages: Mapping[Address, Rows] = MappingProxyType({})) -> Rows:
-        """The numbers of the posts that satisfy a node, ascending; `pages` are those of its addresses."""
+        """Return the numbers of the posts that satisfy a node, ascending; `pages` are those for its URLs."""
         terms = [leaf for leaf in all_leaves(node) if isinstance(leaf, Term) and leaf.letters]
         known: dict[Node, Flags] = {term: self._in_its_letters(term) for term in terms}
         known |= {page: self._flags(rows) for page, rows in pages.items()}
@@ -151,7 +151,7 @@ class Words:
         return flags
 
     def _in_its_letters(self, term: Term) -> Flags:
-        """The posts with a term as its language writes it: of those with its tokens, the ones whose text has its letters."""
+        """Return the posts with a term as its language writes it: first by tokens, then by exact characters."""
         if term not in self._lettered and term.letters is not None:
             rows = self.rows(Term(term.tokens))
             texts = self.posts.texts(rows)
@@ -162,16 +162,16 @@ class Words:
     def nearest(
         self, terms: Iterable[Term], most: int, *, besides: Rows | None = None
     ) -> list[tuple[str, float]]:
-        """The posts with the highest BM25 score for any of these terms, and the scores, best first.
+        """Return the posts with the highest BM25 scores for any of these terms, and the scores, best first.
 
-        `most` of all, and `most` of those that are not `besides`: what queries find does not crowd out what they miss.
-        Scores are rounded to six decimals, ties go by id: the order is the same on every machine.
+        Returns `most` of all, and `most` of those not in `besides`, so that matched posts do not displace missed ones.
+        Scores are rounded to six decimals and ties ordered by id, so that the order is the same on every machine.
         """
         numbers, scores = self._scores(list(dict.fromkeys(terms)))
         is_known = np.zeros(len(self.posts.counts) + 1, bool)
-        is_known[besides if besides is not None else []] = True  # -1 is the last, which is no post
+        is_known[besides if besides is not None else []] = True  # -1 is the last element, which is no post
         known = is_known[numbers]
-        # with everybody who ties with the last
+        # including ties with the last one
         first = (scores >= _least(scores, most)) | (~known & (scores >= _least(scores[~known], most)))
         ids = self.posts.ids(numbers[first])
         posts = zip(ids, scores[first].tolist(), known[first].tolist(), strict=True)
@@ -183,7 +183,7 @@ class Words:
         return chosen
 
     def _scores(self, terms: Sequence[Term]) -> tuple[Rows, NDArray[np.float64]]:
-        """The posts with any of the terms, and their scores."""
+        """Return the posts with any of the terms, and their scores."""
         counted = [[segment.counted(term) for segment in self._segments] for term in terms]
         posts = [sum(len(texts) for texts, _ in each) for each in counted]
         idf = [max(math.log((self.size - count + 0.5) / (count + 0.5)), LEAST_IDF) for count in posts]
@@ -200,7 +200,7 @@ class Words:
 
     @functools.cached_property
     def _lengths(self) -> list[NDArray[np.float64]]:
-        """What BM25 makes of the length of each text."""
+        """Return BM25's length factor of each text."""
         lengths = [np.diff(segment.words.start) - 1 for segment in self._segments]
         pairs = zip(lengths, self._segments, strict=True)
         every = sum(int(words[segment.counts].sum()) for words, segment in pairs)
@@ -208,11 +208,11 @@ class Words:
         return [K1 * (1 - B + B * words / mean) for words in lengths]
 
     def frequency(self, token: str) -> int:
-        """In how many posts a token occurs."""
+        """Return the number of posts with a token."""
         return len(self.rows(Term((token,))))
 
     def beginning_with(self, prefix: str) -> dict[str, int]:
-        """The tokens that begin like this, and in how many posts they occur."""
+        """Return the tokens with this prefix, and their numbers of posts."""
         known: dict[str, int] = {}
         for segment in self._segments:
             words, first = segment.words.words, segment.words.first
@@ -231,8 +231,8 @@ class Words:
 
 
 def words_of(folder: Path, texts: Mapping[str, str]) -> Words:
-    """The words of these texts by their ids; the files are kept in this folder."""
-    from covmis_build.archive.formats.post import Post  # all forms come with it, which few need
+    """Index the words of these texts by id; the files are stored in this folder."""
+    from covmis_build.archive.formats.post import Post  # imports all formats, which few callers need
     from covmis_build.archive.store import rows
 
     posts, path = [Post(post_id, "", "", text) for post_id, text in texts.items()], folder / "posts.parquet"
@@ -243,12 +243,12 @@ def words_of(folder: Path, texts: Mapping[str, str]) -> Words:
 
 
 def _place(words: pa.LargeStringArray, word: str) -> int:
-    """Where a word is, or would be, in the order of these."""
+    """Return a word's position in sorted order, whether or not it is there."""
     return bisect_left(range(len(words)), word, key=lambda at: words[at].as_py())
 
 
 def _in_each(ascending: Sequence[NDArray[np.uint32]]) -> NDArray[np.uint32]:
-    """What is in each of these arrays, once."""
+    """Return the values common to all these arrays."""
     rarest, *others = sorted(ascending, key=len)
     left = rarest[_changes(rarest)]
     for texts in others:
@@ -258,12 +258,12 @@ def _in_each(ascending: Sequence[NDArray[np.uint32]]) -> NDArray[np.uint32]:
 
 
 def _changes(values: NDArray[np.int64] | NDArray[np.uint32]) -> Flags:
-    """Where another value begins."""
+    """Mark where the value changes."""
     new = np.ones(len(values), bool)
     np.not_equal(values[1:], values[:-1], out=new[1:])
     return new
 
 
 def _least(scores: NDArray[np.float64], most: int) -> float:
-    """The score of the last that belongs to the `most` best."""
+    """Return the lowest of the `most` best scores."""
     return float(np.partition(scores, -most)[-most]) if len(scores) > most else -np.inf

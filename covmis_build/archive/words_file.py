@@ -1,4 +1,4 @@
-"""The words of a part of the store, in a file of its own that is mapped into memory, made when first asked for."""
+"""The words of a store's part, in a memory-mapped file that is built on first use."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 VERSION = f"5.{unicodedata.unidata_version}"
-"""Raised by hand when texts are cut otherwise, or when what is in a file changes."""
+"""Increased manually when tokenisation or the file's content changes."""
 
 FOLDER = "words"
-"""The folder next to the parts with a file of words for each."""
+"""The folder next to the parts with one word file per part."""
 
 SEGMENT = 100_000
-"""Posts whose words are numbered together: what is in memory at once."""
+"""Posts whose words are numbered together, which limits memory."""
 
 KINDS = {"words": pa.large_string(), "tokens": pa.uint32(), "texts": pa.uint32()}
 SCHEMA = pa.schema([(name, pa.large_list(KINDS.get(name, pa.int64()))) for name in Numbered._fields])
 
 
 def segments(part: Path, folder: Path) -> list[Numbered]:
-    """The words of a part, some row groups together; its file of words is made first if it is missing or broken."""
+    """Return the words of a part in segments of row groups. The word file is built if missing or broken."""
     path = file_of(part.stem, folder)
     try:
         return _mapped(path)
@@ -41,7 +41,7 @@ def segments(part: Path, folder: Path) -> list[Numbered]:
 
 
 def file_of(part: str, folder: Path) -> Path:
-    """Where the words of a part are."""
+    """Return the path of a part's word file."""
     return folder / f"{part}-{VERSION}.arrow"
 
 
@@ -54,7 +54,7 @@ def _mapped(path: Path) -> list[Numbered]:
 
 
 def _batch(words: Numbered) -> pa.RecordBatch:
-    """A row: each field is a list."""
+    """Return a row in which each field is a list."""
     values: Iterable[tuple[Any, pa.Field]] = zip(words, SCHEMA, strict=True)
     columns = [
         pa.LargeListArray.from_arrays(
@@ -78,7 +78,7 @@ def _numbered(part: Path) -> Iterator[Numbered]:
 
 
 def sweep(folder: Path, parts: Iterable[str]) -> None:
-    """Remove the words of parts that are there no more."""
+    """Delete the word files of parts that no longer exist."""
     kept = {file_of(part, folder).name for part in parts}
     for path in folder.glob("*.arrow"):
         if path.name not in kept:

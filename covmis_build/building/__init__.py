@@ -1,1 +1,1 @@
-"""From archive and claim list to sample: the six stages, and the ledger that knows what is stale."""
+"""Build the tables from archive and claim list to sample: six stages, and a ledger of their state."""

@@ -1,4 +1,4 @@
-"""The posts that a step dropped, some of them with their texts: what lies behind a row of the flow."""
+"""The posts that a step dropped, with some texts: details of a row of the flow."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DroppedPost:
-    """A pair of a claim and a post that was not kept, and why; of a near-identical post also the one that was kept."""
+    """A dropped claim-post pair with the reason; for a near-duplicate also the kept post."""
 
     claim_id: str
     post_id: str
@@ -34,7 +34,7 @@ class DroppedPost:
 
     @property
     def lines(self) -> list[str]:
-        """The post in a terminal."""
+        """Return the post as lines for the terminal."""
         text = " ".join(self.text.split()) or "(its text is not kept)"
         lines = [f"{self.claim_id}  {self.post_id}  {self.reason}", f"    {text[:200]}"]
         if self.kept_instead:
@@ -45,15 +45,15 @@ class DroppedPost:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class DroppedPosts(Result):
-    """What a step dropped: how many pairs, how many of each claim, and some of them, always the same ones."""
+    """The posts that a step dropped: total, per claim, and some of them (always the same ones)."""
 
     step: str
     total: int
     of_claims: dict[str, int]
-    """Of each claim how many pairs the step dropped, whatever the reason and the claim that were asked for."""
+    """Claim → number of pairs dropped by this step, regardless of the requested reason and claim."""
     posts: list[DroppedPost]
     advice: str = ""
-    """What another setting would keep, in a sentence."""
+    """What another setting would keep, as a sentence."""
 
     def to_dict(self) -> dict[str, Any]:
         """As `covmis status --dropped --json` prints it."""
@@ -64,7 +64,7 @@ class DroppedPosts(Result):
 
     @property
     def summary(self) -> Summary:
-        """The posts, and how many there are."""
+        """Return the posts, and their number."""
         shown = "" if len(self.posts) == self.total else f", {len(self.posts)} of them above"
         lines = [line for post in self.posts for line in post.lines]
         advice = [f"{self.advice[:1].upper()}{self.advice[1:].rstrip('.')}."] if self.advice else []
@@ -75,9 +75,9 @@ def dropped_posts(
     places: Places, settings: Settings, step: str, *, reason: str = "", claim: str = "", limit: int = 20,
     steps: Sequence[Step] = (), short: str | None = None,
 ) -> DroppedPosts:  # fmt: skip
-    """Some of the pairs that a step dropped, of one reason or claim or of all.
+    """Return some of the pairs that a step dropped, of one reason or claim or of all.
 
-    `steps` is the flow, and `short` what `short_posts` says, where they are known.
+    `steps` is the flow, and `short` the result of `short_posts`, if known.
     """
     named = {keeps: name for name, keeps in WORDS.items()}
     step = named.get(step, step.replace(" ", "_").replace("-", "_"))
@@ -117,9 +117,9 @@ def dropped_posts(
 
 
 def texts_of(places: Places, step: str, wanted: Collection[str]) -> dict[str, tuple[str, str]]:
-    """When these posts were made, and their texts, as far as they are kept.
+    """Return these posts' times and texts, as far as they are stored.
 
-    What `retrieve` dropped is in no table of posts: its text is in the store, where any copy of it will do.
+    Posts dropped by `retrieve` are in no table: their texts come from any copy in the store.
     """
     known: dict[str, tuple[str, str]] = {}
     for is_store in (True,) if step == "retrieve" else (False, True):

@@ -1,4 +1,4 @@
-"""The whole story of one claim, post or item, in sentences, from the tables alone."""
+"""Explain the history of a claim, post or item in sentences, from the tables alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def explain(places: Places, wanted: str) -> list[str]:
-    """Sentences about a claim id, a post id, or an item id (`claim|post`); an unknown id is an error."""
+    """Return sentences about a claim id, a post id, or an item id (`claim|post`). An unknown id is an error."""
     if not places.table("dropped").exists():
         raise InputError("nothing has been built yet", remedy="Run `covmis run` first")
     claim_id, _, post_id = wanted.partition("|")
@@ -38,7 +38,7 @@ def explain(places: Places, wanted: str) -> list[str]:
 
 
 def _named(places: Places, wanted: str) -> list[str]:
-    """The post of this id; of a bare number or name the posts of every platform that has it."""
+    """Return the post of this id; for a bare number or name, the posts of all platforms that have it."""
     if ":" in wanted:
         return [wanted]
     known = {name: [places.table(name)] for name in ("posts", "dropped")} | {"store": files_here(places)}
@@ -108,7 +108,7 @@ def _post_story(places: Places, post_id: str) -> Iterator[str]:
 
 
 def _read(places: Places, post_id: str) -> list[tuple[Any, ...]]:
-    """A post of the archive that no query finds: the copy that counts."""
+    """Return the counting copy of an archive post that no query matches."""
     parts = files_here(places)
     if not parts:
         return []
@@ -151,7 +151,7 @@ def _pair_story(places: Places, claim_id: str, post_id: str) -> Iterator[str]:
 
 
 def _round_story(places: Places, item_id: str, about: str) -> Iterator[str]:
-    """In which round an item was frozen, and the labels given there."""
+    """Return the round that froze an item, and the labels given there."""
     for path in sorted(places.rounds.glob("*/items.parquet")):
         if not ask("SELECT 1 FROM items WHERE item_id = ?", item_id, items=path):
             continue

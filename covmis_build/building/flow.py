@@ -1,7 +1,7 @@
-"""What happened to every claim and every claim × post pair, counted.
+"""The flow: counts of claims and claim-post pairs at every step.
 
-The unit from retrieval on is the pair of a claim and a post: what came in is either kept or in `dropped`, with the
-step and the reason. Nothing is counted from memory; every number is read from the tables.
+From retrieval on the unit is the claim-post pair: every pair is either kept or in `dropped`, with step and reason. All
+numbers come from the tables.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ WORDS = {
     "minimum_posts": "claims with enough posts",
     "sample": "drawn",
 }
-"""What a step keeps, in the order of the steps."""
+"""Step → description of what it keeps, in order."""
 OF_A_CLAIM = "claim: "
-"""How a reason begins that dropped whole claims."""
+"""Beginning of the reason for dropping whole claims."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One row of the flow: what is left after a step, and what it dropped, by reason."""
+    """A row of the flow: what a step keeps, and what it dropped, by reason."""
 
     name: str
     keeps: str
@@ -50,7 +50,7 @@ class Step:
     reasons: dict[str, int]
 
     def why(self, most: int) -> str:
-        """The most frequent reasons with their counts, and how many others there are."""
+        """Return the most frequent reasons with counts, and the number of others."""
         ranked = sorted(self.reasons.items(), key=lambda pair: -pair[1])
         most += len(ranked) == most + 1  # a single further reason is as short as its number
         others = sum(count for _, count in ranked[most:])
@@ -64,7 +64,7 @@ class Step:
 
     @property
     def of_pairs(self) -> dict[str, int]:
-        """The reasons that dropped pairs, without those that dropped whole claims."""
+        """Return the reasons that dropped pairs, without those for whole claims."""
         return {reason: count for reason, count in self.reasons.items() if not reason.startswith(OF_A_CLAIM)}
 
     def to_dict(self) -> dict[str, Any]:
@@ -74,7 +74,7 @@ class Step:
 
 
 def flow(places: Places) -> list[Step]:
-    """The way from the claim list to the sample, step by step; empty before the first run, and after a purge."""
+    """Return the steps from claim list to sample; empty before the first run, and after a purge."""
     needed = ("sample", "dropped", "claims", "hits")
     if not all(places.table(name).exists() for name in needed):
         return []
@@ -98,7 +98,7 @@ def flow(places: Places) -> list[Step]:
 
 
 def _pairs(places: Places) -> int:
-    """All claim × post pairs that a query found, before anything was dropped."""
+    """Count all claim-post pairs that a query matched, before anything was dropped."""
     query = """SELECT count(*) FROM (
         SELECT claim_id, post_id FROM hits UNION SELECT claim_id, post_id FROM dropped
         WHERE unit = 'pair' AND step = 'retrieve')"""
@@ -114,14 +114,14 @@ def _dropped_counts(path: Path) -> dict[tuple[str, str], dict[str, int]]:
 
 
 def ask(query: str, *values: str | list[str], **tables: Path | list[Path]) -> list[tuple[Any, ...]]:
-    """The rows of a small question to tables on disk, in one file or more; `?` represents each of the values."""
+    """Return the rows of a small query on tables on disk (one or more files); `?` stands for each value."""
     import duckdb
 
     with _database(os.getpid()).cursor() as connection:
         for name, given in tables.items():
             paths = given if isinstance(given, list) else [given]
             for path in paths:
-                if not path.exists():  # a purge takes tables away
+                if not path.exists():  # a purge deletes tables
                     raise InputError("is missing", file=path, remedy="Make it with `covmis run`")
             files = ", ".join("'" + str(path).replace("'", "''") + "'" for path in paths)
             try:
@@ -135,9 +135,9 @@ def ask(query: str, *values: str | list[str], **tables: Path | list[Path]) -> li
 
 @cache
 def _database(_process: int) -> duckdb.DuckDBPyConnection:
-    """An empty database for questions: its cursors know nothing of one another's views, and cost nothing to make.
+    """Return an empty database for queries: its cursors do not share views and are cheap.
 
-    One for each process: a forked process has none of DuckDB's threads, and would wait for them without end.
+    One per process: a forked process has no DuckDB threads, and would wait forever for them.
     """
     import duckdb
 
@@ -145,7 +145,7 @@ def _database(_process: int) -> duckdb.DuckDBPyConnection:
 
 
 def missing_from_build(places: Places, frozen: pd.DataFrame) -> dict[str, str]:
-    """Items of opened rounds that the present settings and archive would not contain, each with the reason."""
+    """Return items of opened rounds that current settings and archive would not contain, with the reason."""
     needed = {name: places.table(name) for name in ("hits", "retrieve.dropped", "frozen.dropped")}
     if not len(frozen) or not all(path.exists() for path in needed.values()):
         return {}

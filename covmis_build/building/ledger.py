@@ -1,8 +1,8 @@
-"""The ledger: which stage made which tables from what, one JSON object a line, only ever appended.
+"""The ledger: a JSON line per event of a stage, with its inputs and tables; only appended.
 
-A stage is current when its last line says `done` with today's key and its tables still stand there. A `started`
-line goes before the first table is replaced, so that whatever happens in between, the old `done` no longer counts. In a
-store nothing is replaced (`far_tables.py`): there the line names the tables that are about to be written.
+A stage is current if its last line is `done` with the current key and its tables are unchanged. A `started` line is written
+before the first table is replaced, so that after an interruption the old `done` is no longer valid. In an object store
+tables are not replaced (`far_tables.py`): there the line names the tables to be written.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 class Event(StrEnum):
-    """What a line of the ledger says of its stage."""
+    """The event of a line."""
 
     STARTED = "started"
     DONE = "done"
 
 
 class TableFacts(msgspec.Struct, frozen=True):
-    """A table as it was made."""
+    """A table as it was built."""
 
     rows: int
     bytes: int
@@ -40,7 +40,7 @@ class TableFacts(msgspec.Struct, frozen=True):
 
 
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One line: a stage that has started, or is done, with all that its tables were made with."""
+    """A line: a stage that has started or is done, with all inputs of its tables."""
 
     stage: str
     event: Event
@@ -56,20 +56,20 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def done(self) -> bool:
-        """Whether the stage's tables stand there since."""
+        """True if the stage's tables have been complete since."""
         return self.event == Event.DONE
 
     def rows(self, tables: Iterable[str]) -> dict[str, int]:
-        """How many rows each of these tables has."""
+        """Return the number of rows of each of these tables."""
         return {table: self.tables[table].rows for table in tables}
 
 
 def read(path: Path) -> list[Entry]:
-    """All entries; a torn last line (a kill in mid-write) is forgiven, other damage is an error."""
+    """Read all entries. An incomplete last line (after an interruption) is ignored; other damage is an error."""
     if not path.exists():
         return []
     entries = []
-    whole = path.read_bytes().split(b"\n")[:-1]  # every entry ends with a line end
+    whole = path.read_bytes().split(b"\n")[:-1]  # every entry ends with a line feed
     for number, line in enumerate(whole, 1):
         try:
             entries.append(msgspec.json.decode(line, type=Entry))
@@ -84,13 +84,13 @@ def read(path: Path) -> list[Entry]:
 
 
 def append(path: Path, entry: Entry) -> None:
-    """Add one entry, whole and on disk, or nothing."""
+    """Append one entry to the file on disk, completely or not at all."""
     told = msgspec.to_builtins(msgspec.structs.replace(entry, at=storage.moment()))
     storage.append_line(path, json.dumps(told, ensure_ascii=False, sort_keys=True).encode())
 
 
 def last(entries: Iterable[Entry], stage: str) -> Entry | None:
-    """The last entry of a stage that tells of its tables; where they get new names, a start has replaced nothing.
+    """Return a stage's last entry about its tables. If new tables get new names, a start has not replaced any.
 
     >>> done, begun = (Entry("read", event, "key") for event in (Event.DONE, Event.STARTED))
     >>> last([done, begun], "read").event, last([begun, done], "read").event, last([done], "clean")
@@ -104,18 +104,18 @@ def last(entries: Iterable[Entry], stage: str) -> Entry | None:
 
 
 def key_of(*parts: Any) -> str:
-    """One short key for any plain values: equal values, equal key."""
+    """Return a short hash of any plain values."""
     text = json.dumps(parts, sort_keys=True, ensure_ascii=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def content(path: Path, cache: dict[str, list[Any]]) -> str:
-    """SHA-256 of a file, remembered in `cache` by path, size and time of change."""
+    """Return a file's SHA-256, cached by path, size and modification time."""
     stat = path.stat()
     known = cache.get(str(path))
     if known and known[:2] == [stat.st_size, stat.st_mtime_ns]:
         return str(known[2])
-    # A file changed within the clock's coarsest tick could change again under the same time: do not remember it.
+    # A file changed within the clock's resolution could change again with the same time: do not cache it.
     if dt.datetime.now().timestamp() - stat.st_mtime <= 2:  # noqa: DTZ005 - compared with the file system's clock
         return _hash.__wrapped__(path, stat.st_size, stat.st_mtime_ns)
     digest = _hash(path, stat.st_size, stat.st_mtime_ns)
@@ -125,7 +125,7 @@ def content(path: Path, cache: dict[str, list[Any]]) -> str:
 
 @functools.lru_cache(1 << 12)
 def _hash(path: Path, _size: int, _changed: int) -> str:
-    """SHA-256 of a file of this size and time of change; a process that asks again remembers it, too."""
+    """Return the SHA-256 of a file with this size and modification time, cached in the process."""
     hasher = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(1 << 20):

@@ -1,4 +1,4 @@
-"""Where most posts of a study were lost, the setting behind it, and what another value would keep: one sentence."""
+"""Report the step that lost most posts, the responsible setting, and the effect of another value."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from covmis_build.settings import Settings
 
 KEPT_ENOUGH = 0.5
-"""A study that keeps so large a share of its pairs, and of its claims, needs no advice."""
+"""Share of pairs and of claims kept above which there is no advice."""
 TENTH = 0.1
-"""A share of a language's posts that nobody loses to their length without being told."""
+"""Minimum share of a language's posts lost to the minimum length that is reported."""
 FEWEST = 50
-"""Posts of a language from which this share is looked at."""
+"""Minimum number of a language's posts for this report."""
 
 
 def losses(places: Places, settings: Settings, steps: Sequence[Step]) -> str:
-    """The step that took most pairs of a claim and a post, if few are left; near-duplicates are represented, not lost."""
+    """Return the step that dropped most pairs, if few are kept. Near-duplicates are represented, not lost."""
     by_name = {step.name: step for step in steps}
     if not steps or not by_name["retrieve"].pairs:
         return ""
@@ -58,9 +58,9 @@ def losses(places: Places, settings: Settings, steps: Sequence[Step]) -> str:
 
 
 def advice(places: Places, settings: Settings, step: Step, short: str | None = None) -> str:
-    """What another setting would keep of what this step dropped, in a sentence; empty where no setting would.
+    """Return what another setting would keep of a step's dropped pairs, as a sentence; empty if no setting would.
 
-    `short` is what `short_posts` says, where somebody has asked it already.
+    `short` is the result of `short_posts`, if known.
     """
     if not step.dropped_pairs:
         return ""
@@ -74,7 +74,7 @@ def advice(places: Places, settings: Settings, step: Step, short: str | None = N
 
 
 def _with_fewer(places: Places) -> str:
-    """What a smaller minimum of posts would keep: half of the claims that were dropped for it."""
+    """Return the smaller minimum of posts that would keep half of the claims dropped for it."""
     query = """SELECT count(*) FROM dropped WHERE unit = 'pair' AND step = 'minimum_posts' GROUP BY claim_id ORDER BY 1"""
     sizes = [count for (count,) in ask(query, dropped=places.table("dropped"))]
     if not sizes:
@@ -93,7 +93,7 @@ OF_RETRIEVAL = {
 
 
 def _advice(places: Places, settings: Settings, step: Step, short: str | None = None) -> str:
-    """What a step dropped most, and the setting behind it."""
+    """Return the most frequent reason of a step, and the responsible setting."""
     reason, count = max(step.reasons.items(), key=lambda pair: pair[1])
     most = "" if count == step.dropped_pairs else f"{count:,} "
     if reason in OF_RETRIEVAL:
@@ -116,11 +116,11 @@ def _advice(places: Places, settings: Settings, step: Step, short: str | None = 
 
 
 def short_posts(places: Places, options: Cleaning) -> str:
-    """The languages of which the minimum length drops more than a tenth of the posts, and what would drop a tenth."""
+    """Return languages in which the minimum length drops more than a tenth of the posts, and the length that drops a tenth."""
     files = {name: places.table(name) for name in ("items", "dropped", "posts")}
     if not all(path.exists() for path in files.values()):
         return ""
-    # posts without a tag that are still here have the only language of the settings
+    # remaining posts without a tag have the settings' only language
     only = options.languages[0] if len(options.languages) == 1 else ""
     counts = ask(COUNTS, only, **files)
     many = [row for row in counts if row[0] and row[1] >= FEWEST]
@@ -160,4 +160,4 @@ TAGGED = "coalesce(nullif(language, ''), ?)"
 COUNTS = f"""SELECT {TAGGED}, count(*), count(*) FILTER (short) FROM ({JUDGED}) JOIN posts USING (post_id)
     GROUP BY 1 ORDER BY 3 DESC, 1"""
 TEXTS = f"""SELECT text FROM ({JUDGED}) JOIN posts USING (post_id) WHERE {TAGGED} = ? ORDER BY hash(post_id), post_id LIMIT 2000"""
-"""Some of a language's posts, always the same."""
+"""Some of a language's posts, always the same ones."""

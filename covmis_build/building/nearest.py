@@ -1,4 +1,4 @@
-"""The posts of the archive that are nearest to each claim: by their words, and by a sentence model if one is named."""
+"""The most similar archive posts for each claim: by words, and by a sentence model if one is named."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ def nearest(
 ) -> Ranking:  # fmt: skip
     """Rank the archive's posts for each of these claims; `model` is a sentence model's folder, or its name on the hub.
 
-    `found` are the numbers of posts that queries find, for each claim: `first` of all are ranked, and as many of the
-    others.
+    `found` are the numbers of matched posts per claim. `first` posts of all are ranked, and as many of the others.
     """
 
     def asked() -> Iterator[Asked]:
@@ -56,9 +55,9 @@ def nearest(
 def candidates(
     places: Places, settings: Settings, matched: Sequence[str], progress: Progress = silent
 ) -> pd.DataFrame:
-    """The table `candidates`: each claim's nearest posts of those that are not `matched` for any, as `[retrieval] ranked` asks.
+    """Return the table `candidates`: each claim's most similar posts that are not `matched`, as `[retrieval] ranked` requests.
 
-    Ranks are places among all posts, found or not: where found ones come first, probabilities fall as little as nearness does.
+    Ranks count all posts, matched or not: where matched ones come first, probabilities decrease as slowly as similarity.
     """
     import pandas as pd
 

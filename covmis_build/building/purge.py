@@ -1,8 +1,8 @@
-"""What a study is to forget: the list of posts and authors, and the journal of a purge that has begun.
+"""The purge list of posts and authors, and the journal of an unfinished purge.
 
-A purge reads the archive to find an author's posts, and then takes them out of it: what was found must outlive a kill.
-So everything that is to be forgotten is in queries/purge-journal.jsonl, on disk, before the first file is changed;
-the journal goes when nothing is left to be done, and until then no other command works on the study.
+A purge searches the archive for an author's posts and then deletes them; the findings must survive an interruption.
+Everything to delete is therefore in queries/purge-journal.jsonl before the first file is changed. The journal is deleted at the
+end; until then no other command works on the study.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 AUTHOR = re.compile(r"author:(?:x:\d+|bsky:did:[\w:.%-]+|masto:[^/\s]+/[^/\s]+|[0-9a-f]{32})")
 LIKE_A_KEY = re.compile(r"(?!https?:)[a-z]+:\S|\d{5}\S*$")
-"""How a post's id or an author's key begins, and no note and no name of a column."""
+"""Beginning of a post id or an author key, as opposed to notes and column names."""
 HEADER = "id"
 
 
 def read_list(path: Path) -> Forget:
-    """queries/purge.csv: post ids and author keys in any column; a missing file is an empty list."""
+    """Read queries/purge.csv: post ids and author keys in any column; a missing file is an empty list."""
     if not path.exists():
         return Forget()
     try:
@@ -56,7 +56,7 @@ def read_list(path: Path) -> Forget:
 
 
 def read_keys(keys: Iterable[str]) -> Forget:
-    """Post ids and author keys as they are given to the command."""
+    """Parse post ids and author keys from the command line."""
     posts, authors = set(), set()
     for key in keys:
         if AUTHOR.fullmatch(key):
@@ -78,7 +78,7 @@ def _not_a_key(cell: str, *, file: Path | str = "", row: int | str = "") -> Inpu
 
 
 def add_to_list(path: Path, more: Forget) -> Forget:
-    """Put these on the list, so that nothing brings them back; the whole list."""
+    """Add these to the list, so that nothing imports them again. Returns the whole list."""
     known = read_list(path)
     fresh = [*sorted(more.posts - known.posts), *sorted(more.authors - known.authors)]
     if fresh:
@@ -89,22 +89,22 @@ def add_to_list(path: Path, more: Forget) -> Forget:
 
 
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A line of the journal: what a purge has found that is to be forgotten, or that shows something of it."""
+    """A line of the journal: findings of a purge to delete, or that show deleted content."""
 
     at: str
     posts: list[str] = []
     authors: list[str] = []
     quoting: list[str] = []
-    """Posts that quote a forgotten one."""
+    """Posts that quote a purged one."""
     answering: list[str] = []
-    """Posts that answer a forgotten one."""
+    """Posts that answer a purged one."""
     words: list[str] = []
-    """Pieces of the texts, to search for at the end."""
+    """Pieces of the texts for the final search."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """A purge that has begun: all that its journal says."""
+    """An unfinished purge: the whole content of its journal."""
 
     since: str
     forget: Forget
@@ -120,12 +120,12 @@ class Unfinished:
 
 
 def note(places: Places, entry: Entry) -> None:
-    """Write down what is to be forgotten; it is on disk when this returns."""
+    """Record what to delete; it is on disk when this returns."""
     storage.append_line(places.purge_journal, msgspec.json.encode(entry))
 
 
 def unfinished(places: Places) -> Unfinished | None:
-    """The purge that has begun and not ended, if there is one."""
+    """Return the unfinished purge, if any."""
     if not places.purge_journal.exists():
         return None
     entries = []
@@ -133,7 +133,7 @@ def unfinished(places: Places) -> Unfinished | None:
         try:
             entries.append(msgspec.json.decode(line, type=Entry))
         except (msgspec.DecodeError, UnicodeDecodeError):
-            continue  # torn by a kill: nothing was changed before the line was whole
+            continue  # cut off by an interruption: nothing was changed before the line was complete
     return Unfinished(
         entries[0].at if entries else "an unknown time",
         Forget(
@@ -147,7 +147,7 @@ def unfinished(places: Places) -> Unfinished | None:
 
 
 def keep_ids_only(places: Places, begun: Unfinished) -> None:
-    """Leave no words in the journal of a purge that could not reach every place: they have been searched for."""
+    """Remove words from the journal of a purge that could not reach every place; their search is done."""
     entry = Entry(
         at=begun.since, posts=sorted(begun.forget.posts), authors=sorted(begun.forget.authors),
         quoting=sorted(begun.quoting), answering=sorted(begun.answering),
@@ -156,7 +156,7 @@ def keep_ids_only(places: Places, begun: Unfinished) -> None:
 
 
 def refuse_unfinished(places: Places) -> None:
-    """Let no command work on a study of which a part has forgotten what another part still holds."""
+    """Refuse all commands on a study with an unfinished purge."""
     begun = unfinished(places)
     if begun is not None:
         raise UnfinishedPurge(

@@ -1,9 +1,9 @@
-"""Bring a study up to date: run the stages that are stale, and only those.
+"""Bring a study up to date: run the stages that are out of date, and only those.
 
-A stage's key is a hash of its version, its settings, the seed, the keys of the stages it reads from, and the
-content of files from outside. Same key: nothing is done. The engine is not part of the key, because it does not
-change a single row. Tables are written next to the old ones and renamed together, or in a store (`far_tables.py`) under new
-names; the ledger's entry comes last.
+A stage's key is a hash of its version, its settings, the seed, the keys of its input stages, and the content of
+external files. If it is unchanged, nothing is done. The engine is not part of the key, because it does not change results.
+Tables are written next to the old ones and renamed together, or in an object store (`far_tables.py`) under new names; the
+ledger's entry comes last.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StageRun:
-    """What `run` did for one stage."""
+    """The result of `run` for one stage."""
 
     stage: str
     made: bool
@@ -56,9 +56,9 @@ def run(
     places: Places, settings: Settings, names: Sequence[str] = (), *, force: bool = False, engine: str = "duckdb",
     workers: int = 0, conf: dict[str, str] | None = None, progress: Progress = silent,
 ) -> list[StageRun]:  # fmt: skip
-    """Bring the named stages, and all that they need, up to date.
+    """Bring the named stages, and their input stages, up to date.
 
-    `force` makes the named ones again even if they are current. One run at a time: the study is locked.
+    `force` rebuilds the named ones even if they are current. Runs are exclusive: the study is locked.
     """
     check_engine(engine)
     wanted = _with_needs(names)
@@ -96,7 +96,7 @@ def run(
 
 
 def _sweep(places: Places) -> None:
-    """Remove what a killed run or an earlier version left: half-written files, scratch tables; never a table in use."""
+    """Delete leftovers of interrupted runs and earlier versions, but never a table in use."""
     unfinished = [*places.build.glob(".*.part"), *places.build.glob(".*.new"), *places.store.rglob(".*.part")]
     for leftover in [*unfinished, places.scratch, places.build / "search.sqlite"]:
         storage.remove(leftover)
@@ -105,9 +105,9 @@ def _sweep(places: Places) -> None:
 
 
 def current(places: Places, settings: Settings) -> dict[str, bool]:
-    """For each stage, whether its tables were made of today's settings and files; nothing is made.
+    """Return for each stage whether its tables match the current settings and files. Nothing is built.
 
-    Rounds that were opened since do not count: their items come from these tables and keep their place in the next.
+    Rounds opened since are ignored: their items come from these tables and are kept in the next ones.
     """
     cache = _read_cache(places)
     entries = ledger.read(places.build / "ledger.jsonl")
@@ -118,7 +118,7 @@ def current(places: Places, settings: Settings) -> dict[str, bool]:
         entry = ledger.last(entries, stage.name)
         states[stage.name] = (
             entry is not None
-            and _stands(places, stage, entry, cache)
+            and _is_unchanged(places, stage, entry, cache)
             and (entry.key == key.whole or entry.key_without_rounds == key.without_rounds)
         )
     return states
@@ -126,14 +126,14 @@ def current(places: Places, settings: Settings) -> dict[str, bool]:
 
 @dataclass(frozen=True)
 class Key:
-    """What a stage's tables are made of, as hashes: all of it, and all but the rounds opened so far."""
+    """Hashes of a stage's inputs: all of them, and all except opened rounds."""
 
     whole: str
     without_rounds: str
 
 
 def _with_needs(names: Sequence[str]) -> list[Stage]:
-    """The named stages and those before them, in order; all if none is named."""
+    """Return the named stages and those before them, in order; all if none is named."""
     known = {stage.name: stage for stage in STAGES}
     for name in names:
         if name not in known:
@@ -175,18 +175,18 @@ def _key(
 
 
 def _setting(settings: Settings, name: str) -> Any:
-    """A table of study.toml, or one key of it: `annotation.audit`."""
+    """Return a table of study.toml, or one of its keys: `annotation.audit`."""
     table, _, key = name.partition(".")
     options = asdict(getattr(settings, table))
     return options[key] if key else options
 
 
 def _is_current(places: Places, stage: Stage, entry: Entry, key: Key, cache: dict[str, list[Any]]) -> bool:
-    return entry.key == key.whole and _stands(places, stage, entry, cache)
+    return entry.key == key.whole and _is_unchanged(places, stage, entry, cache)
 
 
-def _stands(places: Places, stage: Stage, entry: Entry, cache: dict[str, list[Any]]) -> bool:
-    """Whether the tables of a finished stage still stand there as they were made, to the last byte."""
+def _is_unchanged(places: Places, stage: Stage, entry: Entry, cache: dict[str, list[Any]]) -> bool:
+    """True if the tables of a finished stage exist unchanged."""
     content = functools.partial(ledger.content, cache=cache)
     return (
         entry.done
@@ -213,7 +213,7 @@ def _make(
     progress: Progress,
     content: Callable[[Path], str],
 ) -> StageRun:
-    """Run one stage: write its tables next to, note the start, rename them, note the end."""
+    """Run one stage: write its tables, record the start, rename them, record the end."""
     began = time.monotonic()
     log = places.build / "ledger.jsonl"
     with opened.fresh() as engine:
@@ -225,11 +225,11 @@ def _make(
                 log, Entry(stage.name, Event.STARTED, key.whole, tables=facts if places.far else {})
             )
             for table, path in waiting.items():
-                if places.far:  # next to the old ones, which are in force until the entry is there
+                if places.far:  # next to the old ones, which are valid until the entry is written
                     places.far.put(table, path, facts[table].sha256)
                 else:
                     storage.put(path, places.table(table))
-        finally:  # an interruption leaves nothing half-written
+        finally:  # leave nothing incomplete after an interruption
             for path in waiting.values():
                 path.unlink(missing_ok=True)
     seconds = time.monotonic() - began
@@ -244,7 +244,7 @@ def _make(
 
 
 def _write(table: Table | pd.DataFrame, name: str, path: Path) -> TableFacts:
-    """Write one table where it waits to be renamed; its rows, bytes and content hash."""
+    """Write one table before renaming. Returns rows, bytes and content hash."""
     import pandas as pd
     import pyarrow.parquet as pq
 
@@ -279,7 +279,7 @@ def _read_cache(places: Places) -> dict[str, list[Any]]:
     try:
         return dict(json.loads(path.read_text())) if path.exists() else {}
     except (ValueError, OSError):
-        return {}  # only a memory of hashes; without it they are computed again
+        return {}  # only a cache of hashes: without it they are computed again
 
 
 def _version() -> str:

@@ -1,8 +1,8 @@
-"""The six stages from archive and claim list to sample: what each reads, what it makes, and which function makes it.
+"""The six stages from archive and claim list to sample: their inputs, tables and functions.
 
-    read → claims → queries → retrieve → clean → sample
+read → claims → queries → retrieve → clean → sample
 
-`run.py` runs them. A stage's `version` is raised by hand when its output changes; a test fails if that is forgotten.
+`run.py` runs them. A stage's `version` is increased manually when its output changes; a test fails otherwise.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Work:
-    """What a stage works with; `content` gives the SHA-256 of a file from outside, which is known already."""
+    """Context of a stage; `content` returns the known SHA-256 of an external file."""
 
     places: Places
     settings: Settings
@@ -49,7 +49,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage: its tables, its settings, and the function that makes it."""
+    """A stage: its tables, its settings, and its function."""
 
     name: str
     version: int
@@ -59,25 +59,25 @@ class Stage:
     files: Callable[[Places], list[Path]]
     make: Callable[[Work], Made]
     large: bool = False
-    """Whether the engine that was asked for makes it; what starts from tables of this machine, and is little, stays here."""
+    """True if the selected engine runs it; small stages on local tables run here."""
     values: Callable[[Places], list[str]] = lambda _: []
-    """What else its tables depend on."""
+    """Other values that its tables depend on."""
     further_files: Callable[[Places], dict[Path, Facts]] = lambda _: {}
-    """Files that it has made besides its tables; those that are there are not made again, but by force."""
+    """Files that it created besides its tables. Existing ones are rebuilt only with `force`."""
 
 
 def _claim_ids(places: Places) -> list[str]:
-    """The ids of the claim list, which a column of posts may name; none while the list cannot be read."""
+    """Return the claim list's ids, which a column of posts may name; none if the list is unreadable."""
     from covmis_build.claims.lists import claim_ids
 
     try:
         return claim_ids(places.claims_csv)
     except (InputError, OSError):
-        return []  # the stage `claims` says why
+        return []  # the stage `claims` reports the reason
 
 
 def _read_values(places: Places) -> list[str]:
-    """Claim ids, and the forms that other packages add, with their versions."""
+    """Return claim ids, and formats from other packages with their versions."""
     return [*_claim_ids(places), *registry.versions("covmis.forms")]
 
 
@@ -92,7 +92,7 @@ def _claims_file(places: Places) -> list[Path]:
 
 
 def _read_files(places: Places) -> list[Path]:
-    """The archive's files, and the list of what is to be forgotten."""
+    """Return the archive's files, and the purge list."""
     posts = [file.path for file in archive_files(places.archives)]
     return [*posts, places.purge_csv] if places.purge_csv.exists() else posts
 
@@ -102,7 +102,7 @@ def _clean_files(places: Places) -> list[Path]:
 
 
 def frozen_files(places: Places) -> list[Path]:
-    """The items of every round opened so far, which keep their place whatever later runs say; and the ledger of draws."""
+    """Return all opened rounds' items, which later runs keep, and the ledger of draws."""
     return [*sorted(places.rounds.glob("*/items.parquet")), *places.rounds.glob(DRAWS)]
 
 
@@ -152,7 +152,7 @@ def _make_retrieve(work: Work) -> Made:
     ranked = tables.empty("candidates")
 
     def nearest(matched: Sequence[str]) -> pd.DataFrame:
-        """What a ranking gives besides, once it is known what queries find."""
+        """Return the additional posts of a ranking, given the matched ones."""
         from covmis_build.building.nearest import candidates
 
         nonlocal ranked
@@ -199,7 +199,7 @@ def _make_clean(work: Work) -> Made:
 
 
 def _others(places: Places) -> pd.DataFrame:
-    """The posts of other corpora, each id behind its file's name; a file without texts is an error."""
+    """Return the posts of other corpora, with ids prefixed by file name. A file without texts is an error."""
     import pandas as pd
 
     from covmis_build.archive.reader import read
@@ -255,11 +255,11 @@ _CELLS = {
 NOT_DRAWN = f"""
     SELECT {", ".join(_CELLS.get(name, "''") for name in Dropped._fields)}
     FROM items WHERE item_id NOT IN (SELECT item_id FROM drawn)"""
-"""In the columns of the table `dropped`."""
+"""With the columns of the table `dropped`."""
 
 
 def strata_of(places: Places, settings: Settings, items: pd.DataFrame) -> Mapping[str, str] | None:
-    """Each item's further stratum, where `[sampling] strata_by` asks for some."""
+    """Return each item's additional stratum, if `[sampling] strata_by` requests it."""
     if not settings.sampling.strata_by:
         return None
     from covmis_build.sampling.strata import strata_by
@@ -269,13 +269,13 @@ def strata_of(places: Places, settings: Settings, items: pd.DataFrame) -> Mappin
 
 
 def ranked_chances(places: Places, settings: Settings, items: pd.DataFrame) -> dict[str, float]:
-    """The probability of each item that no query finds, by its rank among its claim's nearest posts."""
+    """Return the probability of each unmatched item, by its rank among its claim's most similar posts."""
     from covmis_build.sampling.guided import by_rank
 
     nearest, ranked = settings.retrieval.ranked, items[items["kind"] == RANKED]
     if ranked.empty:
         return {}
-    # frozen ones that a query finds since are candidates no more: probabilities depend on nobody who was drawn
+    # frozen items matched since are no candidates: probabilities do not depend on what was sampled
     question = f"SELECT DISTINCT post_id FROM hits WHERE kind <> '{RANKED}' AND post_id IN (SELECT unnest(?))"
     found = ask(question, ranked["post_id"].tolist(), hits=places.table("hits"))
     ranked = ranked[~ranked["post_id"].isin([post for (post,) in found])]
@@ -290,14 +290,14 @@ def ranked_chances(places: Places, settings: Settings, items: pd.DataFrame) -> d
 
 
 def _rows(frame: pd.DataFrame, table: str) -> pa.Table:
-    """Rows in the table's own types, also where there are none."""
+    """Return rows with the table's types, even if there are none."""
     from covmis_build import tables
 
     return tables.conform(frame, table)
 
 
 def _claims_without_hits(places: Places) -> pd.DataFrame:
-    """A row for every claim that no post was found for, and for every claim that is not selected."""
+    """Return a row for every claim without posts and for every claim that is not selected."""
     import pandas as pd
 
     claims = storage.read_table(places.table("claims"), "claims")
@@ -337,4 +337,4 @@ STAGES = (
         frozen_files, _make_sample,
     ),
 )  # fmt: skip
-"""In the order in which they run."""
+"""In the order of execution."""

@@ -1,4 +1,4 @@
-"""The store of posts as the stage `read` has left it, the posts that count, and their words."""
+"""The store as built by the stage `read`, the posts that count, and their words."""
 
 from __future__ import annotations
 
@@ -23,35 +23,35 @@ if TYPE_CHECKING:
 
 
 def parts_of(places: Places) -> Parts:
-    """Where the parts of the study's store lie."""
+    """Return the location of the store's parts."""
     return Parts(places.far_store, places.store)
 
 
 def facts_of(places: Places) -> dict[str, Facts]:
-    """The parts of the store as the stage `read` has made them."""
+    """Return the parts as built by the stage `read`."""
     path = places.table("parts")
     if not path.exists():
         return {}
-    # `read_table` would load Arrow's datasets, which takes longer than all else here
+    # `read_table` would load Arrow's datasets, which takes longer than everything else here
     with pq.ParquetFile(path) as file:
         rows = file.read(["part", *Facts._fields]).to_pylist()
     return {row.pop("part"): Facts(**row) for row in rows}
 
 
 def files_of(places: Places) -> dict[Path, Facts]:
-    """The parts of the store where they were made."""
+    """Return the files of the store's parts where they were built."""
     parts = parts_of(places)
     return {parts.file(part): facts for part, facts in facts_of(places).items()}
 
 
 def files_here(places: Places) -> list[Path]:
-    """The parts of the store on this machine; from an address they are fetched."""
+    """Return the store's parts on this machine, downloaded if necessary."""
     parts = parts_of(places)
     return [parts.here(path, facts) for path, facts in files_of(places).items()]
 
 
 def store_of(places: Places, engine: Engine) -> Store:
-    """The store as the stage `read` has left it."""
+    """Return the store as built by the stage `read`."""
     from covmis_build.archive.stage import posts_of
     from covmis_build.archive.store import Store
 
@@ -60,7 +60,7 @@ def store_of(places: Places, engine: Engine) -> Store:
 
 
 def counted_posts(places: Places, settings: Settings) -> CountedPosts:
-    """The posts of the store that count."""
+    """Return the store's posts that count."""
     from covmis_build.archive.counted import CountedPosts, Counting
 
     parts, options = files_here(places), settings.retrieval
@@ -72,7 +72,7 @@ def counted_posts(places: Places, settings: Settings) -> CountedPosts:
 
 
 def words_of(places: Places, settings: Settings, progress: Progress, *, lock: bool = True) -> Words:
-    """The words of the posts that count; files of words that are missing are made, while nothing else changes the study."""
+    """Return the words of these posts. Missing word files are built under the study's lock."""
     from covmis_build.archive.words import Words
     from covmis_build.archive.words_file import FOLDER, file_of
 
@@ -84,7 +84,7 @@ def words_of(places: Places, settings: Settings, progress: Progress, *, lock: bo
 
 
 def _unread(places: Places) -> list[str]:
-    """What could not be read, a sentence for each file."""
+    """Return what could not be read, one sentence per file."""
     with pq.ParquetFile(places.table("intake")) as file:
         seen = file.read(["file", "outcome", "reason", "count"]).to_pylist()
     lines: dict[str, int] = {}

@@ -1,1 +1,1 @@
-"""Claim lists: read from where they are kept, checked against the rules of A.1, chosen, written back."""
+"""Claim lists: import, checks against the rules of A.1, selection, export."""

@@ -1,4 +1,4 @@
-"""A claim as a row, rows as the table `claims`, and that table as a CSV for people."""
+"""A claim as a row, rows as the table `claims`, and the table as CSV for users."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LISTS = ("keywords", "titles", "news_urls", "fact_check_urls", "edits")
-"""Columns with several values; in a cell they stand one a line."""
+"""Columns with several values, one per line in a cell."""
 
 
 @dataclass
 class Claim:
-    """A row of the table `claims`, and of the CSV, before it is checked; what is not given is empty."""
+    """A row of the table `claims` or of the CSV, unchecked; missing values are empty."""
 
     claim_id: str
     text: str
@@ -37,21 +37,21 @@ class Claim:
     verdict: str = ""
     misinformation: str = ""
     own: dict[str, str] = field(default_factory=dict)
-    """A person's own columns, which begin with `_`."""
+    """The user's own columns, which begin with `_`."""
     row: int | str = ""
-    """Where its file has it."""
+    """Row in its file."""
 
     def __post_init__(self) -> None:
         self.text = " ".join(self.text.split())
 
     def cells(self) -> dict[str, Any]:
-        """Its columns."""
+        """Return its columns."""
         columns = vars(self) | {name: list(getattr(self, name)) for name in LISTS} | self.own
         return {name: value for name, value in columns.items() if name not in {"own", "row"}}
 
 
 def checked(claims: Sequence[Claim], path: Path) -> pd.DataFrame:
-    """Claims as the table `claims`: every one with an id of its own and a text."""
+    """Return claims as the table `claims`, after checking that each has a unique id and a text."""
     import pandas as pd
 
     if not claims:
@@ -79,9 +79,9 @@ def checked(claims: Sequence[Claim], path: Path) -> pd.DataFrame:
 
 
 def claims_frame(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows as the table `claims`, and next to it the columns of the CSV alone: verdicts, and a person's own.
+    """Return rows as the table `claims`, with the columns that are only in the CSV: verdicts, and the user's own.
 
-    Columns without any value are omitted; the stages read the table and nothing next to it.
+    Empty columns are omitted; the stages use only the table's columns.
     """
     frame = tables.frame(tables.conform(rows, "claims"))
     for name in rows.columns.difference(frame.columns, sort=False):
@@ -92,7 +92,7 @@ def claims_frame(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def claims_csv(frame: pd.DataFrame) -> bytes:
-    """The table as CSV: several values one a line, safe for spreadsheets, read back as it was by `read_claims`."""
+    """Return the table as CSV: several values one per line, safe for spreadsheets, restored exactly by `read_claims`."""
     header = list(frame.columns)
 
     def cell(name: str, value: Any) -> str:

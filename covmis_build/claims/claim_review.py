@@ -1,4 +1,4 @@
-"""Fact-checks as the web publishes them: schema.org ClaimReview (JSON, JSON-LD, DataFeed) and Google's answers."""
+"""Published fact-checks: schema.org ClaimReview (JSON, JSON-LD, DataFeed) and Google's responses."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 
 class Vocabulary(StrEnum):
-    """Whose words a file of fact-checks uses."""
+    """The vocabulary of a file of fact-checks."""
 
     SCHEMA_ORG = "claim_review"
     GOOGLE = "fact_check"
 
 
 def vocabulary(documents: list[Any]) -> Vocabulary | None:
-    """Google's answers name reviews `claimReview`, schema.org has ClaimReviews; None where there is neither."""
+    """Detect the vocabulary: Google's responses have `claimReview`, schema.org ClaimReview objects; None for neither."""
     if any(True for document in documents for _ in _answers(document)):
         return Vocabulary.GOOGLE
     return Vocabulary.SCHEMA_ORG if any(True for document in documents for _ in _reviews(document)) else None
 
 
 def claims(documents: list[Any], path: Path, *, google: bool) -> list[Claim]:
-    """One claim for each text that was reviewed; several reviews of it bring several fact-check URLs."""
+    """Return one claim per reviewed text, with the URLs of all its reviews."""
     return merged(
         review
         for document in documents
@@ -42,7 +42,7 @@ def claims(documents: list[Any], path: Path, *, google: bool) -> list[Claim]:
 
 @dataclass(frozen=True, kw_only=True)
 class Review:
-    """What fact-checkers say of a claim, in the claim list's words."""
+    """What fact-checkers state about a claim, in the claim list's fields."""
 
     text: str
     titles: Sequence[str] = ()
@@ -54,7 +54,7 @@ class Review:
 
 
 def merged(reviews: Iterable[Review]) -> list[Claim]:
-    """Reviews of the same claim as one claim; ids come from the claim's own words, so that they do not move."""
+    """Merge reviews of the same claim. Ids are computed from the claim's words, so that they do not change."""
     claims: dict[str, Claim] = {}
     for review in reviews:
         text = " ".join(review.text.split())
@@ -62,9 +62,9 @@ def merged(reviews: Iterable[Review]) -> list[Claim]:
             continue
         key = hashlib.sha256(text.casefold().encode("utf-8", "replace")).hexdigest()[:10]
         claim = claims.setdefault(key, Claim(f"c{key}", text))
-        claim.titles = _together(claim.titles, review.titles)
-        claim.news_urls = _together(claim.news_urls, review.news_urls)
-        claim.fact_check_urls = _together(claim.fact_check_urls, review.fact_check_urls)
+        claim.titles = _union(claim.titles, review.titles)
+        claim.news_urls = _union(claim.news_urls, review.news_urls)
+        claim.fact_check_urls = _union(claim.fact_check_urls, review.fact_check_urls)
         claim.language = claim.language or review.language
         claim.verdict = claim.verdict or review.verdict
         claim.misinformation = is_misinformation(claim.verdict)
@@ -72,8 +72,8 @@ def merged(reviews: Iterable[Review]) -> list[Claim]:
     return list(claims.values())
 
 
-def _together(known: Sequence[str], more: Sequence[str]) -> list[str]:
-    """Each URL once, however it is written."""
+def _union(known: Sequence[str], more: Sequence[str]) -> list[str]:
+    """Add URLs that are not known in any spelling."""
     first: dict[str, str] = {}
     for address in filter(None, (*known, *more)):
         first.setdefault(canonical_url(address) or address, address)
@@ -92,7 +92,7 @@ def _answers(document: Any) -> Iterator[dict[str, Any]]:
 
 
 def google_reviews(document: Any) -> Iterator[Review]:
-    """Claims of `claims:search`, or of a list of such pages."""
+    """Return the claims of a `claims:search` response, or of a list of such pages."""
     for answer in _answers(document):
         reviews = [review for review in answer["claimReview"] if isinstance(review, dict)]
         yield Review(
@@ -126,7 +126,7 @@ def _schema_org(document: Any, path: Path) -> Iterator[Review]:
 
 
 def _reviews(node: Any) -> Iterator[dict[str, Any]]:
-    """Every ClaimReview anywhere in a document: a graph, a feed, a list, or inside another thing."""
+    """Return every ClaimReview in a document, at any depth: in a graph, a feed, a list, or another object."""
     if isinstance(node, list):
         for entry in node:
             yield from _reviews(entry)
@@ -155,7 +155,7 @@ def _first(node: Any) -> dict[str, Any]:
 
 
 def _day(value: Any) -> str:
-    """The day of an ISO 8601 time, as schema.org wants them; what is none is omitted."""
+    """Return the day of an ISO 8601 time, as schema.org requires; other values are omitted."""
     day = re.match(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])(?!\d)", _text(value))
     return day[0] if day else ""
 
@@ -187,7 +187,7 @@ NOT_MISINFORMATION = frozenset({
 
 
 def is_misinformation(verdict: str) -> str:
-    """`yes`, `no`, or nothing where the verdict lies between, or is not known.
+    """Return `yes`, `no`, or an empty string for verdicts in between and unknown ones.
 
     >>> is_misinformation("Pants on Fire!"), is_misinformation("mostly-true"), is_misinformation("half-true")
     ('yes', 'no', '')

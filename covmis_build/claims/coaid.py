@@ -20,23 +20,23 @@ _NAMED = re.compile(r"(?:News|Claim)FakeCOVID-19\.csv")
 _MAC_ROMAN = str.maketrans(
     {"Ò": "“", "Ó": "”", "Õ": "’", "Ô": "‘", "É": "…", "Ñ": "—", "Ð": "–", "Ÿ": "ü", "™": "ô"}
 )
-"""Typographic signs that were saved as Mac Roman and read as Windows Latin."""
+"""Typographic characters that were saved as Mac Roman and read as Windows Latin."""
 
 
 def is_header(header: Sequence[str]) -> bool:
-    """Whether this is the header of a CoAID list: a nameless index, and URLs in columns of these names."""
+    """True for the header of a CoAID list: an unnamed index, and the known URL columns."""
     return bool(header) and header[0] == "" and {"fact_check_url", "news_url", "title"} <= set(header)
 
 
 def files(path: Path) -> list[Path]:
-    """The lists of fake news and claims at this place: a file, a release, or a folder of releases."""
+    """Return the lists of fake news and claims at this path: a file, a release, or a folder of releases."""
     if path.is_file():
         return [path]
     return sorted(file for file in path.rglob("*.csv") if _NAMED.fullmatch(file.name))
 
 
 def claims(path: Path) -> list[Claim]:
-    """The claims of all releases at this place."""
+    """Return the claims of all releases at this path."""
     claims: list[Claim] = []
     for file in files(path):
         sheet = read_table(file)
@@ -65,7 +65,7 @@ def claims(path: Path) -> list[Claim]:
 
 
 def posts(path: Path) -> list[tuple[str, str]]:
-    """Pairs of claim and post from the `_tweets.csv` next to each list."""
+    """Return claim-post pairs from the `_tweets.csv` next to each list."""
     pairs: set[tuple[str, str]] = set()
     for file in files(path):
         beside = file.with_name(f"{file.stem}_tweets.csv")
@@ -80,7 +80,7 @@ def posts(path: Path) -> list[tuple[str, str]]:
 
 
 def mended(text: str) -> str:
-    """Typographic signs as they were before the file was saved and read in two encodings.
+    """Repair typographic characters of a file saved and read in two encodings.
 
     >>> mended("IndiaÕs ÒplanÓ")
     'India’s “plan”'
@@ -91,7 +91,7 @@ def mended(text: str) -> str:
 
 
 def _day(text: str) -> str:
-    """A day such as 11-Apr-20, in ISO form; what is not a day is omitted."""
+    """Convert a day such as 11-Apr-20 to ISO; other values are omitted."""
     for form in ("%d-%b-%y", "%Y-%m-%d", "%m/%d/%Y", "%m/%d/%y", "%B %d, %Y"):
         try:
             return datetime.strptime(text.strip(), form).date().isoformat()  # noqa: DTZ007 - days have no zone

@@ -1,6 +1,6 @@
-"""Changing a claim list so that it stays told where each claim comes from; ids are never used again.
+"""Edit a claim list so that each claim's origin stays documented; ids are never reused.
 
-`edits` of a claim has one line for each change: the rule, and what stood there before.
+A claim's `edits` have one line per change: the rule, and the previous content.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ LISTED = ("keywords", "titles", "news_urls", "fact_check_urls")
 
 
 def split(claims: pd.DataFrame, claim_id: str, texts: Sequence[str]) -> pd.DataFrame:
-    """The list with one claim split into several (A.1): `12` becomes `12a`, `12b`, each with its queries' sources.
+    """Split one claim into several (A.1): `12` becomes `12a`, `12b`, each with its queries' sources.
 
-    Keywords are not copied: they belonged to the whole.
+    Keywords are not copied, because they belonged to the whole claim.
     """
     at = _row(claims, claim_id)
     if len(texts) < 2 or not all(text.strip() for text in texts):
@@ -49,7 +49,7 @@ def split(claims: pd.DataFrame, claim_id: str, texts: Sequence[str]) -> pd.DataF
 
 
 def merge(claims: pd.DataFrame, claim_ids: Sequence[str], text: str = "") -> pd.DataFrame:
-    """The list with several claims merged into the one of them that stands first; it keeps its id."""
+    """Merge several claims into the first of them, which keeps its id."""
     places = sorted({_row(claims, claim_id) for claim_id in claim_ids})
     if len(places) < 2:
         raise InputError("merging takes at least two claims")
@@ -75,7 +75,7 @@ def merge(claims: pd.DataFrame, claim_ids: Sequence[str], text: str = "") -> pd.
 
 
 def with_keywords(claims: pd.DataFrame, claim_id: str, keywords: Sequence[str]) -> pd.DataFrame:
-    """The list with these keywords for one claim; what stood there before is noted in its edits."""
+    """Set one claim's keywords. Its edits record the previous ones."""
     at, rows = _row(claims, claim_id), _rows(claims)
     before = list(rows[at]["keywords"])
     if before == list(keywords):
@@ -86,7 +86,7 @@ def with_keywords(claims: pd.DataFrame, claim_id: str, keywords: Sequence[str]) 
 
 
 def accept(claims: pd.DataFrame, findings: pd.DataFrame, chosen: Sequence[str]) -> pd.DataFrame:
-    """The list with the proposals of these findings carried out, each recorded with what stood there before."""
+    """Apply the proposals of these findings, each recorded with the previous content."""
     known = {str(row["finding"]): row for row in findings.to_dict("records")}
     for name in chosen:
         if name not in known:
@@ -110,7 +110,7 @@ def _accepted(claims: pd.DataFrame, finding: dict[Any, Any]) -> pd.DataFrame:
     at = _row(claims, claim_id)
     rows = _rows(claims)
     if rule in {"shared", "addresses"}:
-        rows[at] = _without(rows[at], rule, proposal.removeprefix(WITHOUT))
+        rows[at] = _without_url(rows[at], rule, proposal.removeprefix(WITHOUT))
         return _joined(claims, rows)
     rows[at] = {
         **rows[at],
@@ -120,8 +120,8 @@ def _accepted(claims: pd.DataFrame, finding: dict[Any, Any]) -> pd.DataFrame:
     return _joined(claims, rows)
 
 
-def _without(row: dict[str, Any], rule: str, address: str) -> dict[str, Any]:
-    """A claim without this URL, under whatever form it was written."""
+def _without_url(row: dict[str, Any], rule: str, address: str) -> dict[str, Any]:
+    """Remove this URL from a claim, in any spelling."""
     key = canonical_url(address) or address
     columns = ("fact_check_urls",) if rule == "shared" else ("news_urls", "fact_check_urls")
     gone = {name: [url for url in row[name] if (canonical_url(url) or url) == key] for name in columns}
@@ -131,7 +131,7 @@ def _without(row: dict[str, Any], rule: str, address: str) -> dict[str, Any]:
 
 
 def used_ids(claims: pd.DataFrame) -> set[str]:
-    """Every id that a claim has or once had."""
+    """Return every id that a claim has or had."""
     past = (
         re.match(r"(?:split from|merged) ([^:\s]+):", edit) for edits in claims["edits"] for edit in edits
     )

@@ -1,4 +1,4 @@
-"""Google Fact Check Tools, live: the claims that fact-checkers reviewed about a subject."""
+"""Google Fact Check Tools, live: claims on a subject reviewed by fact-checkers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PAGE = 100
 def search_fact_checks(
     query: str, *, language: str = "", most: int = 1000, client: httpx.Client | None = None, address: str = ADDRESS
 ) -> list[Claim]:  # fmt: skip
-    """The claims of a search; the key comes from the environment and travels in a header only."""
+    """Return the claims of a search. The API key comes from the environment and is sent only in a header."""
     import httpx
 
     key = os.environ.get(KEY, "").strip()

@@ -1,7 +1,7 @@
-"""A claim list against the rules of A.1: what is found names its rule and proposes an edit where one can be made.
+"""Check a claim list against the rules of A.1. A finding names its rule and, if possible, proposes an edit.
 
-Rules about URLs hold in every language; rules about words exist for the languages of `wording`, and claims in
-others are reported as not checked. What is true of most claims is one line about the list, not a line a claim.
+Rules on URLs apply in every language, rules on words in the languages of `wording`; claims in others are reported as not
+checked. A finding on most claims is one line about the list instead of one per claim.
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ if TYPE_CHECKING:
 
 COLUMNS = ["finding", "claim_id", "rule", "section", "says", "proposal"]
 SAME = 0.6
-"""Share of common words from which two claims are treated as the same story."""
+"""Minimum share of common words for two claims to be the same story."""
 
 MANY = 3
-"""Claims that may share one fact-check before it counts as a page about many."""
+"""Maximum number of claims per fact-check; with more it is a page on many claims."""
 
 RELATED = 0.25
-"""Share of common words below which claims that share a URL tell different stories."""
+"""Maximum share of common words for claims with a common URL to be different stories."""
 
 DIFFERENT = 2
-"""Longer words that each of two like claims has for itself, from which they tell different stories."""
+"""Minimum number of distinct longer words in each of two similar claims for different stories."""
 
 SEVERAL = 6
-"""Claims from which a list is long enough to be summed up."""
+"""Minimum number of claims for summary findings about the list."""
 
 COMMON = 1_000
-"""Claims that share a word, from which it says nothing about two of them being the same story."""
+"""Maximum number of claims with a word that is used to find similar claims."""
 
 WITHOUT = "without "
-"""A proposal to take off a URL; it follows."""
+"""Beginning of a proposal to remove a URL, which follows."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Findings(Result):
-    """What a look at a list of `claims` claims found; `summaries` are about most of them at once."""
+    """The result of checking `claims` claims; `summaries` are findings on most of them."""
 
     rows: pd.DataFrame
     claims: int
@@ -60,16 +60,16 @@ class Findings(Result):
         return len(self.rows)
 
     def to_frame(self) -> pd.DataFrame:
-        """A row a finding, in the order of the list: finding (its name), claim_id, rule, section, says, proposal."""
+        """Return one row per finding in list order: finding (its name), claim_id, rule, section, says, proposal."""
         return self.rows
 
     def to_dict(self) -> dict[str, Any]:
-        """As `covmis claims lint --json` tells them."""
+        """Return what `covmis claims lint --json` prints."""
         return {"claims": self.claims, "findings": self.rows, "summaries": list(self.summaries)}
 
     @property
     def summary(self) -> Summary:
-        """Each finding with its proposal, then what is true of most claims."""
+        """Return each finding with its proposal, then the findings on most claims."""
         lines = []
         for row in self.rows.to_dict("records"):
             lines.append(f"{row['finding']}  {row['says']}")
@@ -92,7 +92,7 @@ class _Finding(NamedTuple):
 
 
 def lint(claims: pd.DataFrame) -> Findings:
-    """What the rules of A.1 find in this list."""
+    """Check this list against the rules of A.1."""
     import pandas as pd
 
     rows = claims.to_dict("records")
@@ -113,7 +113,7 @@ def lint(claims: pd.DataFrame) -> Findings:
 
 
 def _summed_up(findings: list[_Finding], claims: int) -> tuple[list[_Finding], tuple[str, ...]]:
-    """What is said of most claims, without a proposal, becomes one line about the list."""
+    """Combine a finding on most claims without proposal to one line about the list."""
     said = Counter((finding.rule, finding.says) for finding in findings if not finding.proposal)
     of_most = {key: count for key, count in said.items() if claims >= SEVERAL and 2 * count > claims}
     kept = [finding for finding in findings if (finding.rule, finding.says) not in of_most]
@@ -153,16 +153,16 @@ def _addresses(rows: list[Any]) -> Iterator[_Finding]:
             if not key:
                 yield _Finding(claim_id, "addresses", f"is not an address: {url}", WITHOUT + url)
             elif "/" not in key and "?" not in key and (row["news_urls"] != [url] or news[key] > 1):
-                # a site that is all the news of one claim may be what the claim is about
+                # a site that has all news of one claim may be the claim's subject
                 says = f"names a whole site, only its front page is found: {url}"
                 yield _Finding(claim_id, "addresses", says, WITHOUT + url)
 
 
 def _shared(rows: list[Any]) -> Iterator[_Finding]:
-    """Fact-checks that many unlike claims share: their posts say nothing about which of the claims is meant."""
+    """Report fact-checks shared by many dissimilar claims, whose posts do not identify the claim."""
     words = {row["claim_id"]: set(tokens(row["text"])) for row in rows}
     for key, ids in _by_key(rows, "fact_check_urls").items():
-        site = "/" not in key and "?" not in key  # told as a whole site
+        site = "/" not in key and "?" not in key  # reported as a whole site
         if len(ids) > MANY and not site and _mean_likeness([words[claim_id] for claim_id in ids]) < RELATED:
             for claim_id in ids:
                 says = f"shares the fact-check {key} with {len(ids) - 1} other claims"
@@ -175,12 +175,12 @@ def _mean_likeness(words: list[set[str]]) -> float:
 
 
 def _likeness(first: set[str], second: set[str]) -> float:
-    """The share of words that two texts have in common, of those that either has."""
+    """Return the Jaccard similarity of two texts' words."""
     return len(first & second) / len(first | second) if first | second else 0.0
 
 
 def _same_story(rows: list[Any]) -> Iterator[_Finding]:
-    """A.1: items from the same news become one; told by nearly the same words, or like words and a shared URL."""
+    """A.1: items from the same news become one. Report almost equal texts, or similar ones with a common URL."""
     reasons: dict[tuple[int, int], list[str]] = defaultdict(list)
     order = {row["claim_id"]: at for at, row in enumerate(rows)}
     words = [set(tokens(row["text"])) for row in rows]
@@ -189,25 +189,25 @@ def _same_story(rows: list[Any]) -> Iterator[_Finding]:
             for first, second in itertools.combinations(ids if len(ids) <= MANY else [], 2):
                 if _likeness(words[order[first]], words[order[second]]) >= RELATED:
                     reasons[order[first], order[second]].append(f"the {what} {key}")
-    for pair in _alike(words):
+    for pair in _similar_pairs(words):
         reasons[pair].append("nearly the same words")
     for (first_at, second_at), why in sorted(reasons.items()):
         first, second = rows[first_at], rows[second_at]
-        if _origins(first) & _origins(second) or _tell_apart(first["text"], second["text"]):
-            continue  # split on purpose; or about two things of a kind
+        if _origins(first) & _origins(second) or _are_distinct(first["text"], second["text"]):
+            continue  # split intentionally, or about two different things
         says = f"may be the same story as {second['claim_id']}: {'; '.join(why)}"
         yield _Finding(first["claim_id"], "merge", says, second["claim_id"])
 
 
-def _tell_apart(first: str, second: str) -> bool:
-    """Whether each names something that the other does not, or says much else: two men, two years, two remedies."""
+def _are_distinct(first: str, second: str) -> bool:
+    """True if each has a name that the other lacks, or many other words: two persons, years or remedies."""
     mine, others = _names(first) - set(tokens(second)), _names(second) - set(tokens(first))
     words = [{token[:4] for token in tokens(text) if len(token) > 3} for text in (first, second)]
     return bool(mine and others) or min(len(words[0] - words[1]), len(words[1] - words[0])) >= DIFFERENT
 
 
 def _names(text: str) -> set[str]:
-    """The numbers of a text and its words with a capital, but for its first; none of those in a title's capitals."""
+    """Return a text's numbers and capitalised words except the first; no words for titles in capitals."""
     pieces = text.split()
     shouting = sum(piece[:1].isupper() for piece in pieces) > 0.6 * len(pieces)
     names = {
@@ -220,7 +220,7 @@ def _names(text: str) -> set[str]:
 
 
 def _origins(row: Any) -> set[str]:
-    """The claims that this one was split from."""
+    """Return the claims from which this one was split."""
     return {edit.split(":")[0] for edit in row["edits"] if edit.startswith("split from ")}
 
 
@@ -233,8 +233,8 @@ def _by_key(rows: list[Any], column: str) -> dict[str, list[str]]:
     return claims_of
 
 
-def _alike(words: list[set[str]]) -> Iterator[tuple[int, int]]:
-    """Pairs with a large share of common words, found through their rarest words."""
+def _similar_pairs(words: list[set[str]]) -> Iterator[tuple[int, int]]:
+    """Return pairs with many common words, found by their rarest words."""
     where: dict[str, list[int]] = defaultdict(list)
     for at, mine in enumerate(words):
         for word in mine:

@@ -1,6 +1,6 @@
-"""Which column of another person's list holds what: by the list's known shape, by the user, by its name.
+"""Detect the columns of other people's lists: by the user's choice, a known list's structure, or names.
 
-Names are compared by their letters and digits, whatever their case. Columns that no field takes are reported.
+Names are compared by letters and digits, ignoring case. Unused columns are reported.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FACT_CHECKER = re.compile(
 
 
 class Shape(NamedTuple):
-    """A published list whose columns are known: its name, the columns by which it is recognised, and what they hold."""
+    """A published list with known columns: its name, the columns that identify it, and their content."""
 
     name: str
     told_by: frozenset[str]
@@ -45,7 +45,7 @@ SHAPES = (
           {"claim_id": "id", "text": "title", "titles": "title", "news_urls": "news_url", "posts": "tweet_ids"}),
     Shape("checkthat", frozenset({"vclaim"}), {"text": "vclaim", "titles": "title"}),
     Shape("checkthat", frozenset({"normalized claim"}), {"text": "normalized claim"}),
-    Shape("checkthat", frozenset({"sentence_id"}), {"claim_id": "sentence_id", "verdict": ""}),  # worth a check or not
+    Shape("checkthat", frozenset({"sentence_id"}), {"claim_id": "sentence_id", "verdict": ""}),  # worth checking or not
     Shape("politifact", frozenset({"claim", "veracity", "url"}), {"text": "claim", "verdict": "veracity"}),
     Shape("snopes", frozenset({"fact", "title"}), {"text": "fact", "titles": "title"}),
 )  # fmt: skip
@@ -60,7 +60,7 @@ PRESETS = ("liar", *dict.fromkeys(shape.name for shape in SHAPES), "table")
 
 
 class Mapped(NamedTuple):
-    """A field's column, for every field that has one; `left_over` columns go nowhere."""
+    """Field → its column; `left_over` columns are not used."""
 
     form: str
     columns: dict[str, str]
@@ -104,13 +104,13 @@ def map_columns(sheet: Sheet, path: Path, form: str, named: Mapping[str, str]) -
 
 
 def _by_name(header: Sequence[str], names: Sequence[str]) -> list[str]:
-    """The columns of these names, in the order of the names."""
+    """Return the columns with these names, in the order of names."""
     plain = {folded(name): name for name in header}
     return [plain[name] for name in names if name in plain]
 
 
 def _no_ids(sheet: Sheet, path: Path, column: str) -> InputError:
-    """That a column of claims' ids has an empty cell, or one that is no id: numbers in its place would hide that."""
+    """Report an empty or invalid claim id, which numbering would hide."""
     at = next(at for at, row in enumerate(sheet.rows) if not _is_id(row[column].strip()))
     cell = sheet.rows[at][column].strip()
     return InputError(
@@ -126,7 +126,7 @@ def _is_id(value: str) -> bool:
 
 
 def _fits(field: str, sheet: Sheet, column: str) -> bool:
-    """Whether the values can be what the column's name says."""
+    """True if the values are compatible with the column's name."""
     values = [row[column].strip() for row in sheet.rows]
     if field == "claim_id":
         return all(map(_is_id, values))
@@ -138,7 +138,7 @@ def _fits(field: str, sheet: Sheet, column: str) -> bool:
 
 
 def holds_sentences(values: Sequence[str]) -> bool:
-    """Whether most values are sentences rather than names or verdicts."""
+    """True if most values are sentences, not names or verdicts."""
     given = [value for value in values if value]
     words = [
         len(value.split()) if value.isascii() else max(len(value.split()), len(value) // 4) for value in given
@@ -147,7 +147,7 @@ def holds_sentences(values: Sequence[str]) -> bool:
 
 
 def _settle_text(columns: dict[str, str], sheet: Sheet, path: Path) -> None:
-    """A list without claims of its own has its titles for claims; one without sentences is refused."""
+    """Use titles as claims in a list without claims. Refuse a list without sentences."""
     if "text" not in columns and "titles" in columns and _fits("text", sheet, columns["titles"]):
         columns["text"] = columns["titles"]
     if "text" not in columns:
@@ -167,7 +167,7 @@ def _example(sheet: Sheet, column: str) -> str:
 
 
 def _settle_url(columns: dict[str, str], sheet: Sheet) -> None:
-    """URLs of a column that says no more are fact-checks where most of their hosts are fact-checkers."""
+    """Treat URLs of an ambiguous column as fact-checks if most of their hosts are fact-checkers."""
     column = columns.pop("url", "")
     if column and "fact_check_urls" not in columns:
         urls = [row[column].strip() for row in sheet.rows if row[column].strip()]
@@ -176,7 +176,7 @@ def _settle_url(columns: dict[str, str], sheet: Sheet) -> None:
 
 
 def is_fact_check(url: str) -> bool:
-    """Whether a URL is known to be a fact-checker's, by its host or the name of its section."""
+    """True if a URL is known to be a fact-checker's, by its host or its section's name."""
     parts = urlsplit(url if "//" in url else f"//{url}")
     return bool(
         _FACT_CHECKER.search(parts.netloc.lower()) or re.search(r"/[\w-]*fact-?check", parts.path.lower())
@@ -184,11 +184,11 @@ def is_fact_check(url: str) -> bool:
 
 
 NAMELESS = {"", "index", "unnamed: 0"}
-"""What the column of an index is called that has no name."""
+"""Names of an unnamed index column."""
 
 
 def _index_column(sheet: Sheet) -> str | None:
-    """A first column without a name whose values are all different: a published list's index is its ids."""
+    """Return an unnamed first column with unique values: a published list's index is its ids."""
     first = sheet.header[0]
     values = [row[first].strip() for row in sheet.rows]
     distinct = all(values) and len(set(values)) == len(values) and not any(map(FORBIDDEN_ID.search, values))

@@ -1,4 +1,4 @@
-"""Claim lists in every form they come in, as the table `claims`."""
+"""Read claim lists in all supported formats as the table `claims`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FORMATS = ("csv", "coaid", "claim_review", "fact_check", *PRESETS)
-"""What is read: our CSV (and the published COVMis list), CoAID, schema.org ClaimReview, Google's answers, others' tables."""
+"""Formats: our CSV (and the published COVMis list), CoAID, schema.org ClaimReview, Google's responses, others' tables."""
 
 _NAMES = {
     **OWN_CLAIMS,
@@ -36,7 +36,7 @@ _NAMES = {
 }
 JSON_SUFFIXES = {".json", ".jsonl", ".jsonld", ".ndjson"}
 _DAY = re.compile(r"(\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01])([T ]\S+)?)?)?)?")
-"""A day, month or year as they sort; merged claims have the first."""
+"""A day, month or year in sortable form; merged claims have the first."""
 
 _YES, _NO = {"true", "yes", "1", "y", "x", ""}, {"false", "no", "0", "n"}
 
@@ -54,7 +54,7 @@ _SLASHES = re.compile(r"\s*(\d\d?)[/.](\d\d?)[/.](\d{4}|\d\d)\b.*")
 
 
 class GivenPost(NamedTuple):
-    """A post that a claim list names itself: it becomes a hit of kind title without a query."""
+    """A post in a claim list, which becomes a hit of kind title without a query."""
 
     claim_id: str
     post_id: str
@@ -63,7 +63,7 @@ class GivenPost(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ClaimList:
-    """A claim list as it was understood: its form, which column holds what, and what was not taken."""
+    """An imported claim list: its format, the content of its columns, and what was not used."""
 
     claims: pd.DataFrame
     form: str
@@ -74,12 +74,12 @@ class ClaimList:
 
 
 def read_claims(path: Path, form: str = "") -> pd.DataFrame:
-    """The claims of a study's own list, of CoAID or of fact-checks; `form` is found out where it is empty."""
+    """Read a study's own list, CoAID or fact-checks; an empty `form` is detected."""
     return _read(path, form or _detect(path))
 
 
 def claim_ids(path: Path) -> list[str]:
-    """The ids of a study's own list, in their order, without a look at anything else in it."""
+    """Return the ids of a study's own list in order, without reading anything else."""
     table = read_table(path, own=True)
     source = need(path, table.header, _NAMES["claim_id"])
     return sorted({line[source].strip() for line in table.rows})
@@ -88,7 +88,7 @@ def claim_ids(path: Path) -> list[str]:
 def read_list(
     path: Path | pd.DataFrame, form: str = "", columns: Mapping[str, str] | None = None
 ) -> ClaimList:
-    """Anybody's list of claims, in a file or a DataFrame; `columns` names the column of a field where the file's own names do not say."""
+    """Read other people's list of claims from a file or DataFrame; `columns` assigns fields to unclear columns."""
     if form and form not in FORMATS:
         raise InputError(f"no claim list format is called '{form}'", remedy=nearest(form, FORMATS))
     if not isinstance(path, Path):
@@ -99,7 +99,7 @@ def read_list(
     if path.is_dir() and not coaid.files(path) and (parts := sorted(path.glob("*.json"))):
         claims = [
             document for part in parts for document in documents(part, text_of(part))
-        ]  # CheckThat: a file a claim
+        ]  # CheckThat: one file per claim
         return _from_sheet(sheet_of(claims), path, form, columns or {})
     if columns or form in PRESETS or _is_foreign(path, form):
         return _from_sheet(_sheet(path, form), path, form, columns or {})
@@ -132,7 +132,7 @@ def _read(path: Path, form: str, *, strict: bool = True) -> pd.DataFrame:
 
 
 def _detect(path: Path) -> str:
-    """The format of a claim list of our own, of CoAID, or of fact-checks, by its content."""
+    """Detect our own format, CoAID or fact-checks from the content."""
     if not path.exists():
         raise InputError("is missing", file=path)
     if path.is_dir():
@@ -157,7 +157,7 @@ def _is_json(path: Path) -> bool:
 
 
 def _is_foreign(path: Path, form: str) -> bool:
-    """Whether a file is a table of another person's, rather than ours, CoAID's or fact-checks."""
+    """True if a file is another person's table, not ours, CoAID's or fact-checks."""
     if form or path.is_dir():
         return False
     if path.suffix.lower() in SUFFIXES:
@@ -175,12 +175,12 @@ def _has_its_columns(header: list[str]) -> bool:
 
 
 def _is_own(header: list[str]) -> bool:
-    """Whether a workbook is our own list: its columns are, and it has no others."""
+    """True if a workbook has only columns of our own list."""
     return _has_its_columns(header) and not _unknown(header)
 
 
 def _is_liar(path: Path) -> bool:
-    """LIAR has no header; its first cell is `2635.json`."""
+    """True for LIAR, which has no header; its first cell is `2635.json`."""
     return bool(re.match(r"\ufeff?\d+\.json\t", text_of(path)[:40]))
 
 
@@ -205,7 +205,7 @@ def _from_sheet(sheet: Sheet, path: Path, form: str, named: Mapping[str, str]) -
 def _claims(
     sheet: Sheet, path: Path, mapped: Mapped, notes: list[str]
 ) -> tuple[list[Claim], list[GivenPost]]:
-    """The list's claims; rows of one id and one text are one claim, with the posts of all."""
+    """Return the list's claims; rows with the same id and text are one claim, with all their posts."""
     columns = mapped.columns
     days = _days(sheet, columns, notes)
     claims: dict[str, Claim] = {}
@@ -234,8 +234,8 @@ def _claims(
         )  # fmt: skip
         known = claims.get(claim_id)
         if known is not None and known.text != claim.text and mapped.form != "covidlies":
-            claims[f"{claim_id} in row {claim.row}"] = claim  # `checked` refuses it with both rows
-        claims.setdefault(claim_id, claim)  # COVIDLies words one misconception in several ways
+            claims[f"{claim_id} in row {claim.row}"] = claim  # `checked` refuses it, naming both rows
+        claims.setdefault(claim_id, claim)  # COVIDLies has several wordings of a misconception
         natives = _post_ids(cells)
         alone += natives if len(natives) == 1 else []
         posts.update((GivenPost(claim_id, f"x:{native}"), None) for native in natives)
@@ -250,12 +250,12 @@ def _claims(
     elif columns["claim_id"].lower() in NAMELESS:
         notes.append(f"ids are those of the first column, which has no name, as '{next(iter(claims), '')}'")
     check_rounded(path, sheet.rounded, [columns[name] for name in ("claim_id", "posts") if name in columns])
-    check_ids(path, alone)  # a spreadsheet rounds a number that has its cell to itself
+    check_ids(path, alone)  # spreadsheets round a number that is alone in its cell
     return list(claims.values()), sorted(posts)
 
 
 def _in_lines(cell: str) -> str:
-    """A cell with its values one a line, also where they are a JSON list."""
+    """Return a cell with its values one per line, also from a JSON list."""
     return "\n".join(values_of(cell)) if cell.startswith("[") else cell
 
 
@@ -274,16 +274,16 @@ def _days(sheet: Sheet, columns: Mapping[str, str], notes: list[str]) -> list[st
 
 
 A_FRAME = Path("the DataFrame")
-"""What errors call a list that is no file."""
+"""Name of a list in errors if it is not a file."""
 
 
 def _stem(path: Path) -> str:
-    """The file's name as the beginning of an id; of a DataFrame, which has none, `claim`."""
+    """Return the file's name as a prefix of ids; `claim` for a DataFrame."""
     return "claim" if path == A_FRAME else re.sub(r"[^\w-]+", "-", path.stem).strip("-") or "claim"
 
 
 def _text_and_language(cell: str, language: str, form: str) -> tuple[str, str]:
-    """A claim's words; MultiClaim has them as a tuple with their translation and languages."""
+    """Return a claim's text; MultiClaim has a tuple with translation and languages."""
     if form == "multiclaim" and cell.startswith("("):
         try:
             original, _, languages = ast.literal_eval(cell)
@@ -291,7 +291,7 @@ def _text_and_language(cell: str, language: str, form: str) -> tuple[str, str]:
         except (ValueError, SyntaxError, TypeError, IndexError):
             pass
     elif form == "covidlies":
-        cell = cell.split("\n")[0]  # the variations of a misconception, the first of them its own words
+        cell = cell.split("\n")[0]  # variations of a misconception, the first is the original
     code = language_code(language)
     return " ".join(cell.split()), code if re.fullmatch(r"[a-z]{2}(-[a-z]+)?", code) else ""
 
@@ -301,7 +301,7 @@ def _lines(cell: str) -> list[str]:
 
 
 def _addresses(cell: str) -> list[str]:
-    """The URLs of a cell, with the scheme that some lists leave off."""
+    """Return the URLs in a cell, with the scheme that some lists omit."""
     written = re.findall(r"https?://[^\s'\"<>|]+", cell) or [
         part for part in cell.split() if re.match(r"[\w-]+(\.[\w-]+)+(/|$)", part)
     ]
@@ -316,7 +316,7 @@ def _post_ids(cells: Mapping[str, str]) -> list[str]:
 
 
 def _unknown(header: list[str]) -> list[str]:
-    """Columns that a claim list does not have; a person's own begin with `_`."""
+    """Return unknown columns; the user's own begin with `_`."""
     known = {folded(name) for names in _NAMES.values() for name in names}
     return [name for name in header if folded(name) not in known and not name.startswith("_")]
 
@@ -374,7 +374,7 @@ def _csv_claims(path: Path, *, strict: bool) -> list[Claim]:
 
 
 def days_of(values: Sequence[str]) -> list[str]:
-    """Each value as an ISO day, empty where it is none; day and month are told apart by a value above 12.
+    """Convert each value to an ISO day, empty if invalid. A value above 12 shows whether the day or the month is first.
 
     >>> days_of([" June 15th  2018", "on Wednesday, October 30th, 2019", "2020-03-01T10:00:00Z", "soon"])
     ['2018-06-15', '2019-10-30', '2020-03-01', '']
@@ -393,7 +393,7 @@ def days_of(values: Sequence[str]) -> list[str]:
 
 def _day(value: str, *, day_first: bool, month_first: bool) -> str:
     if match := _SLASHES.fullmatch(value):
-        if day_first == month_first:  # nothing tells them apart, or they contradict one another
+        if day_first == month_first:  # unknown or contradictory order
             return ""
         day, month = (match[1], match[2]) if day_first else (match[2], match[1])
         return _iso(match[3], int(month), int(day))

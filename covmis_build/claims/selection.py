@@ -1,4 +1,4 @@
-"""Choosing the claims with most posts (A.1: the 200 items with most posts retrieved through titles and URLs)."""
+"""Select the claims with most posts (A.1: the 200 items with most posts retrieved through titles and URLs)."""
 
 from __future__ import annotations
 
@@ -19,35 +19,34 @@ COUNTED = ("title", "news_url", "fact_check_url")
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Selection(Result):
-    """The claim list with `selected` set, and how it came about: claim_id, posts, rank, selected, tied."""
+    """The claim list with `selected` set, and the ranking: claim_id, posts, rank, selected, tied."""
 
     claims: pd.DataFrame
     counts: pd.DataFrame
 
     def to_dict(self) -> dict[str, Any]:
-        """As `covmis claims select --json` tells it."""
+        """Return what `covmis claims select --json` prints."""
         return {"selected": int(self.counts["selected"].sum()), "of": len(self.counts), "claims": self.counts}
 
     @property
     def summary(self) -> Summary:
-        """The first of those selected, and how many there are."""
+        """Return the first selected claims, and their number."""
         selected = self.counts[self.counts["selected"]]
         of = f"{len(selected):,} of {len(self.counts):,} claims selected"
         return [selected.head(20), f"{of}; all counts: queries/selection.csv"]
 
     @property
     def warnings(self) -> list[str]:
-        """Where nothing but the order of the list decided."""
+        """Report ties that only the list's order decided."""
         ties = int(self.counts["tied"].sum())
         told = "with as many posts as the last one selected; among them the order of the list decided"
         return [f"{counted(ties, 'claims')} {told}"] if ties else []
 
 
 def select(claims: pd.DataFrame, hits: pd.DataFrame, top: int) -> Selection:
-    """The `top` claims by distinct posts found through titles and URLs.
+    """Select the `top` claims by distinct posts found through titles and URLs.
 
-    Claims with equal counts are taken in the order of the list; those that share the count of the last one taken
-    are marked as tied, so that the report can say that the choice among them was only that.
+    Ties are decided by list order. Claims with the same count as the last selected one are marked as tied, for the report.
     """
     import pandas as pd
 

@@ -1,7 +1,7 @@
-"""A.1 about a claim's words: compound, itself the correction, a quotation, or a question; by language.
+"""Rules of A.1 on a claim's words, by language: several statements, a correction, a quotation, or a question.
 
-A rule fires where a careful editor would act, and proposes a text only where it says what the claim says: on 300
-findings in public lists that were judged by hand, tests/claims/judged_findings.csv.
+A rule reports what a careful editor would change, and proposes a text only if it has the same meaning. Both were tuned on 300
+manually judged findings in public lists, tests/claims/judged_findings.csv.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Remark(NamedTuple):
-    """What a rule of A.1 says about a claim's words; the proposal is empty where none is safe."""
+    """A finding on a claim's words; the proposal is empty if none is safe."""
 
     rule: str
     says: str
@@ -22,7 +22,7 @@ class Remark(NamedTuple):
 
 
 class Words(NamedTuple):
-    """What marks a correction, a speaker, a sentence that leans on the one before, a denial; alternatives of a pattern."""
+    """Patterns that identify a correction, a speaker, a sentence that depends on the previous one, a denial."""
 
     verdict: str
     no_evidence: str
@@ -31,7 +31,7 @@ class Words(NamedTuple):
     denies: str
     said_to_be_false: str = ""
     own_order: bool = False
-    """A clause after "that" has words in another order or mood than a sentence: nothing is proposed from it."""
+    """In this language a that-clause differs from a sentence in word order or mood: nothing is proposed from it."""
 
 
 LANGUAGES = {
@@ -109,7 +109,7 @@ _NAMED = re.compile(
     r"|painting|magazine|album|newspaper|headline|sign|shirt|word|words|term|phrase|slogan|known as),?)\s*$",
     re.IGNORECASE,
 )
-"""What stands before a title, an inscription, or a word in doubt: its marks belong to it."""
+"""Words before a title, an inscription, or a doubted word, whose quotation marks belong to it."""
 
 _QUESTION = re.compile(r"[?？؟]\s*[\"”’]?\s*$")  # noqa: RUF001 - question marks of three scripts
 _SENTENCE_END = re.compile(r"(?<=[\w)\"”’%])[.!]\s+(?=[\"“]?[^\W\d_a-z])|(?<=[。！।۔])\s*(?=\S)")  # noqa: RUF001 - full stops of many scripts
@@ -123,7 +123,7 @@ _STATED = re.compile(r"^(Can|Could|Will|Is|Are|Was|Were)\s+((?:the\s+|a\s+|an\s+
 
 
 def check(text: str, language: str) -> Iterator[Remark]:
-    """What the rules say about one claim in a language of `LANGUAGES`."""
+    """Check one claim in a language of `LANGUAGES`."""
     words = LANGUAGES[language]
     yield from _correction(text, words)
     quotation = _quotation(text, words)
@@ -140,7 +140,7 @@ def check(text: str, language: str) -> Iterator[Remark]:
 
 
 def _is_question(text: str) -> bool:
-    """Whether the claim asks; one that reports what somebody asked does not."""
+    """True if the claim asks; not if it reports another person's question."""
     quoted = re.search(rf"[?？؟]\s*[{_CLOSE}]\s*[.!]?\s*$", text)  # noqa: RUF001 - question marks of three scripts
     reported = quoted and re.search(rf"\w.*[{_OPEN}]", text)
     return bool(_QUESTION.search(text)) and not reported
@@ -155,7 +155,7 @@ def _correction(text: str, words: Words) -> Iterator[Remark]:
         rumour = rumour[clause.end() :]
     if rumour != text:
         plain = _UPPER_NOT.sub("", rumour, count=1)
-        # what follows "Fact check:" or "No," may deny the rumour, and its opposite cannot be told
+        # text after "Fact check:" or "No," may deny the rumour; its opposite is unknown
         denied = bool(re.search(words.denies, plain, re.IGNORECASE))
         safe = not denied and not (clause and words.own_order)
         yield Remark("correct", "is a correction, not the rumour", _sentence(plain) if safe else "")
@@ -170,7 +170,7 @@ class _Quotation(NamedTuple):
 
 
 def _quotation(text: str, words: Words) -> _Quotation | None:
-    """What somebody said in his own words; not a title, an inscription, or a word in doubt."""
+    """Report another person's words, but not a title, an inscription, or a doubted word."""
     for match in (*_QUOTATION.finditer(text), *_SINGLE.finditer(text)):
         inside, before = match["inside"], text[: match.start()]
         spoken = bool(
@@ -186,30 +186,30 @@ def _quotation(text: str, words: Words) -> _Quotation | None:
 
 
 def _spoken(words: Words) -> str:
-    """A pattern for what marks a speaker: whole words, where words are parted (Arabic's and is written together)."""
+    """Return a pattern for a speaker: whole words, in languages that separate words (Arabic joins "and")."""
     return f"(?:(?<!\\w)|(?<=[一-鿿وف]))(?:{words.says})"
 
 
 def _is_title(text: str) -> bool:
-    """Whether most of its longer words begin with a capital."""
+    """True if most longer words begin with a capital."""
     longer = [word for word in text.split() if len(word) > 3]
     return bool(longer) and 2 * sum(word[:1].isupper() for word in longer) > len(longer)
 
 
 def _cut(text: str) -> list[str]:
-    """The sentences of a text; the full stop of a title or an initial ends none."""
+    """Split a text into sentences. Full stops of titles and initials do not end one."""
     parts: list[str] = []
     at = 0
     for match in _SENTENCE_END.finditer(text):
         if not _ABBREVIATION.search(text[at : match.start()]):
-            sign = text[match.start() : match.start() + 1]  # the others stand before the match
+            sign = text[match.start() : match.start() + 1]  # the others are before the match
             parts.append(text[at : match.start()] + (sign if sign in {".", "!"} else ""))
             at = match.end()
     return [part.strip() for part in (*parts, text[at:]) if part.strip()]
 
 
 def _statements(text: str, words: Words) -> list[str]:
-    """The sentences of a claim if each can be read on its own: long enough, no half of a quotation, leaning on none before."""
+    """Return the sentences of a claim if each is independent: long enough, no part of a quotation, no reference back."""
     plain = re.sub(rf"[{_OPEN}{_CLOSE}]|''", "", text)
     parts = _cut(plain)
     inner = re.search(rf"[{_OPEN}]", text[1:-1]) or re.search(rf"{_spoken(words)}\W", plain, re.IGNORECASE)
@@ -228,7 +228,7 @@ def _statements(text: str, words: Words) -> list[str]:
 
 
 def _statement(text: str) -> str:
-    """A question turned into what it asks about, where its form allows it.
+    """Convert a question to a statement, if its form allows it.
 
     >>> _statement("Did a vaccine kill seven children?")
     ''

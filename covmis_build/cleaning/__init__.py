@@ -1,6 +1,6 @@
-"""From hits to items: the paper's five steps of cleaning (section 3.1).
+"""From hits to items: the paper's five cleaning steps (section 3.1).
 
-The public names of this room are those of `covmis_build`; they load when they are first used.
+The public names of this subpackage are those of `covmis_build`; they are loaded on first use.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Posts in other languages go. Step 2 of the paper's five."""
+"""Drop posts in other languages (step 2 of the paper's five)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from covmis_build.options import Cleaning
 
 UNDETERMINED = re.compile(r"und|zxx|mul|mis|art|q[a-z]{2}|unknown|undefined|undetermined", re.IGNORECASE)
-"""Tags with which platforms say that there is no language to be told (X: und, qme for media, qht for hashtags …)."""
+"""Platforms' tags for undetermined languages (X: und, qme for media, qht for hashtags …)."""
 
 
 def languages(texts: list[str], tags: list[str | None], options: Cleaning) -> list[str]:
-    """The platform's tag, "" where it says that there is none; the detector's where it says nothing."""
+    """Return the platform's tag ("" if undetermined); the detector's result if there is no tag."""
     if options.language_source == "detector":
         return detect_languages(texts, options.detector)
     # "Not English" is what the platform's language tag says (3.1).
@@ -30,7 +30,7 @@ def languages(texts: list[str], tags: list[str | None], options: Cleaning) -> li
 
 
 def fits(language: str, options: Cleaning) -> bool:
-    """Whether posts in this language stay."""
+    """True if posts in this language are kept."""
     if not language:
         return options.undetermined == "keep"
     wanted = {language_code(tag) for tag in options.languages}

@@ -1,4 +1,4 @@
-"""Claims with too few posts left go, with their posts. Step 5 of the paper's five."""
+"""Drop claims with too few posts (step 5 of the paper's five)."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ FROM (SELECT *,
         COUNT(CASE WHEN step IN ('', 'near_duplicates') THEN 1 END)
           OVER (PARTITION BY claim_id, group_id) AS group_size
       FROM steps) AS counted"""
-"""The steps of all pairs, with what the steps before have left of each claim and group; only posts found make a claim."""
+"""The steps of all pairs, with the numbers left per claim and cluster. Only matched posts count for a claim."""
 
 EMPTY_CLAIMS = """
 SELECT claim_id, MAX(posts_left) AS posts_left FROM counted GROUP BY claim_id
 HAVING COUNT(CASE WHEN step = '' THEN 1 END) = 0"""
-"""Claims of which no item is left."""
+"""Claims without any item left."""
 
 STEP = Step(
     name="minimum_posts",
-    # Items with fewer than 24 posts are omitted (3.1): 24 stay.
+    # Items with fewer than 24 posts are omitted (3.1): 24 is enough.
     drops=lambda options: f"posts_left < {options.minimum_posts}",
     reason=lambda _pair, options: f"its claim has fewer than {options.minimum_posts} posts left",
 )
 
 
 def counted(options: Cleaning) -> str:
-    """The SQL that adds this step to the others'."""
+    """Return the SQL that adds this step to the others'."""
     return COUNTED.format(
         name=STEP.name,
         too_few=STEP.drops(options),

@@ -1,4 +1,4 @@
-"""Of posts with nearly the same text one stays. Step 4 of the paper's five; TF-IDF itself is text/near_duplicates.py's."""
+"""Keep one post of each near-duplicate cluster (step 4 of the paper's five); text/near_duplicates.py computes TF-IDF."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ SELECT {keys}, p.text, m.draw_number - CASE WHEN c.frozen = 1 THEN 1.0 ELSE 0.0 
 FROM (SELECT {keys}, MAX(frozen) AS frozen, MIN(ranked) AS ranked FROM chosen WHERE {stays} GROUP BY {keys}) AS c
 JOIN measured AS m USING (post_id) JOIN posts AS p USING (post_id)
 WHERE c.frozen = 1 OR (m.language_fits = 1 AND m.long_enough = 1)"""
-"""What the steps before have left, and frozen items, which represent their group: they come before all others.
+"""Posts left by the steps before, and frozen items, which represent their cluster and precede all others.
 
-A post that a query finds represents its copies that none finds.
+A matched post represents its near-duplicates that no query matches.
 """
 
 
 def draw_numbers(post_ids: Iterable[str], seed: int) -> list[float]:
-    """The posts' numbers in the draw among duplicates: the smallest of a group stays."""
+    """Return the posts' random numbers: the smallest of a cluster is kept."""
     # The same ones are clustered, and one of a cluster is kept at random (3.1).
     return keyed.uniforms(seed, "near_duplicates", post_ids)
 
@@ -42,11 +42,11 @@ PATTERNS = {
     "urls": re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE),
     "mentions": re.compile(r"(?<!\w)[@＠]\w+"),  # noqa: RUF001 - likewise
 }
-"""What is omitted before texts are compared, in this order; entities (`&amp;`) are resolved before."""
+"""Parts that are removed before comparison, in this order, after decoding entities (`&amp;`)."""
 
 
 def compared(text: str, without: Collection[str]) -> str:
-    """A text as it is compared with others; one of which nothing is left is compared as it stands.
+    """Return a text for comparison; if nothing would be left, the unchanged text.
 
     >>> compared("RT @who: wash &amp; dry https://t.co/x", ["urls", "retweet_mark", "entities"])
     'wash & dry'
@@ -63,18 +63,18 @@ def _compared(block: pa.Table, *, without: Collection[str]) -> pa.Table:
 
 
 OTHER = " "
-"""Stands in the ids of posts of other corpora, between file and id, and in no id of ours."""
+"""Separator of file and id in ids of other corpora's posts; our ids do not contain it."""
 
 WITH_OTHERS = """
 SELECT post_id, text, priority FROM ours UNION ALL SELECT post_id, text, -2.0 AS priority FROM others"""
-"""Posts of other corpora represent their groups before all of ours."""
+"""Posts of other corpora represent their clusters before all of ours."""
 
 
 def groups(
     engine: Engine, chosen: Table, measured: Table, posts: Table, others: Table | None, options: Cleaning, *,
     stays: str,
 ) -> Groups:  # fmt: skip
-    """Groups of near-duplicate posts: in the whole study, or within each claim; with posts of other corpora."""
+    """Return near-duplicate clusters, in the study or within each claim, including posts of other corpora."""
     # Same content: TF-IDF fitted on all posts, a cosine greater than 80% (3.1).
     keys = "claim_id, post_id" if options.scope == "claim" else "post_id"
     texts = engine.sql(TEXTS.format(keys=keys, stays=stays), chosen=chosen, measured=measured, posts=posts)
@@ -96,7 +96,7 @@ CHAINED = 0.7
 
 
 def advice(options: Cleaning) -> str:
-    """What has to be said of the settings: below a threshold, chains of similar posts join different stories."""
+    """Return advice on the settings: with a low threshold, chains of similar posts connect different stories."""
     if options.grouping == "greedy" or options.similarity >= CHAINED:
         return ""
     return (

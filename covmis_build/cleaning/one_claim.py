@@ -1,4 +1,4 @@
-"""A post found for several claims stays with one of them. Step 1 of the paper's five."""
+"""Assign a post matched for several claims to one of them (step 1 of the paper's five)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FROM (
     SELECT claim_id, post_id, NULL AS kind, NULL AS ranked, 1 AS frozen FROM frozen
   ) AS every GROUP BY claim_id, post_id
 ) AS pairs"""
-"""Every claim and post that came in, once, with the query types that found it, and whether none did."""
+"""Every claim-post pair once, with its query types, and whether no query matched it."""
 
 DRAWN = pa.schema(
     [
@@ -38,11 +38,11 @@ SELECT *,
   ROW_NUMBER() OVER (PARTITION BY post_id ORDER BY frozen DESC, draw_number, claim_id) AS rank_in_post,
   FIRST_VALUE(claim_id) OVER (PARTITION BY post_id ORDER BY frozen DESC, draw_number, claim_id) AS first_claim
 FROM pairs"""
-"""The claim that a post stays with is the first: a frozen one, or else the one with the smallest number."""
+"""A post is assigned to the first claim: a frozen one, otherwise the one with the smallest random number."""
 
 
 def draw(block: pa.Table, *, seed: int) -> pa.Table:
-    """The pair's keyed number in the draw of one claim per post; 0 where there is nothing to draw."""
+    """Return the pair's permanent random number for choosing one claim per post; 0 for a single claim."""
     # Posts under several items: one of them is kept at random (3.1).
     pairs = list(rows(block, "claim_id", "post_id", "n_claims"))
     names = (f"{claim}|{post}" for claim, post, claims in pairs if claims > 1)

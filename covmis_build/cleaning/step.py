@@ -1,4 +1,4 @@
-"""What a step of cleaning gives to the whole: when it drops a pair of a claim and a post, and its words for why."""
+"""The interface of a cleaning step: when it drops a claim-post pair, and its reason."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Pair(NamedTuple):
-    """What the steps' reasons are made of: a claim and a post of which a step drops one."""
+    """A claim-post pair that a step drops, for its reason."""
 
     claim_id: str
     post_id: str
@@ -28,17 +28,17 @@ class Pair(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One of the paper's five steps; `steps.py` puts them in their order."""
+    """One of the paper's five steps; `steps.py` defines their order."""
 
     name: str
     drops: Callable[[Cleaning], str]
-    """The condition, in SQL over `c` (the pair), `m` (its post, measured) and `g` (its group of duplicates)."""
+    """The condition, in SQL over `c` (the pair), `m` (its post, measured) and `g` (its cluster)."""
     reason: Callable[[Pair, Cleaning], str]
-    """Why, for a dropped pair; few different ones, since they are counted."""
+    """The reason for a dropped pair; few different ones, because they are counted."""
     kept_instead: Callable[[Pair], str] = lambda _pair: ""
-    """What stays in its place: an item, or a post."""
+    """What is kept instead: an item, or a post."""
 
 
 def rows(block: pa.Table, *names: str) -> zip[tuple[Any, ...]]:
-    """Some columns of a block, row by row."""
+    """Yield some columns of a block, row by row."""
     return zip(*(block.column(name).to_pylist() for name in names), strict=True)

@@ -1,15 +1,14 @@
 """The stage `clean`: from hits to items in five steps, in the paper's order (section 3.1).
 
-1. one_claim_per_post  a post found for several claims stays with one of them, drawn by a keyed number
-2. language            posts in other languages go
-3. words               short posts go
-4. near_duplicates     of posts with nearly the same text one stays, drawn by a keyed number
-5. minimum_posts       claims with too few posts left go, with their posts
+1. one_claim_per_post  assign a post matched for several claims to one of them, by a permanent random number
+2. language            drop posts in other languages
+3. words               drop short posts
+4. near_duplicates     keep one of several posts with nearly the same text, by a permanent random number
+5. minimum_posts       drop claims with too few posts left
 
-The unit is the pair of a claim and a post: what came in is an item or a row of `dropped`, and this is checked.
-Items frozen by an opened round stay as they are whatever the steps say, and represent their group of duplicates.
-A step is a file; here they are only put in order. Joins are SQL; what looks into a text or draws a number is a
-function over blocks of rows.
+The unit is the claim-post pair: each becomes an item or a row of `dropped`, which is checked. Items frozen by an opened
+round are kept whatever the steps decide, and represent their cluster. Each step is a module; this one combines
+them. Joins are SQL; functions over blocks of rows analyse texts and compute random numbers.
 """
 
 from __future__ import annotations
@@ -37,16 +36,16 @@ if TYPE_CHECKING:
 
 ITEMS = tables.SCHEMAS["items"]
 PASSED = sorted({*ITEMS.names} - {"item_id", "kind", "other_claims", "group", "p_claim"})
-"""The columns of items that `counted` has under their names."""
+"""Columns of items that have the same names in `counted`."""
 DROPPED = tables.SCHEMAS["dropped"]
 
 STEPS = (one_claim.STEP, language.STEP, words.STEP, near_duplicates.STEP)
-"""The first that drops a pair is its reason; `minimum` counts what these leave."""
+"""The reason is the first step that drops a pair; `minimum` counts the remaining pairs."""
 
 BY_NAME = {step.name: step for step in (*STEPS, minimum.STEP)}
 
 OF_HITS, OF_POSTS = ("claim_id", "post_id", "kind"), ("post_id", "text", "language")
-"""The columns that cleaning looks at."""
+"""The columns that cleaning uses."""
 
 POSTS = """
 SELECT c.post_id, p.text, p.language
@@ -69,7 +68,7 @@ SELECT *, CASE WHEN frozen = 1 THEN '' ELSE step_if_not_frozen END AS step FROM 
     g.group_id, g.kept, g.similarity, CASE {cases} ELSE '' END AS step_if_not_frozen
   FROM chosen AS c LEFT JOIN measured AS m ON m.post_id = c.post_id
   LEFT JOIN members AS g ON g.post_id = c.post_id {and_claim}) AS every"""
-"""`step_if_not_frozen` is what the steps say of every pair, `step` what drops it: frozen items stay whatever is said."""
+"""`step_if_not_frozen` is the steps' result for every pair; `step` is empty for frozen items, which are always kept."""
 
 OTHERS = (
     "SELECT post_id, array_sort(array_agg(claim_id)) AS claims FROM pairs WHERE n_claims > 1 GROUP BY post_id"
@@ -91,9 +90,9 @@ FROM counted WHERE frozen = 1 AND kinds IS NOT NULL AND step_if_not_frozen <> ''
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
-    """What the stage gives: the items, what was dropped and why, and the largest groups of duplicates.
+    """The result: items, dropped pairs with reasons, and the largest near-duplicate clusters.
 
-    `overruled` has the frozen items that were found again and that a step would drop: they stay nevertheless.
+    `overruled` has frozen items that were matched again and that a step would drop; they are kept.
     """
 
     items: Table
@@ -106,10 +105,10 @@ def clean(
     engine: Engine, hits: Table, posts: Table, frozen: Table, options: Cleaning, *, seed: int,
     progress: Progress = silent, others: Table | None = None,
 ) -> Cleaned:  # fmt: skip
-    """Clean the hits; the result does not depend on the order of rows, on the engine, or on its number of workers.
+    """Clean the hits. The result does not depend on row order, engine, or number of workers.
 
-    `hits` and `posts` are the tables of that name; `frozen` are items of opened rounds, in the columns of `items`;
-    `others` are posts (post_id, text) of other corpora, of which nothing may be found again.
+    `hits` and `posts` are the tables of that name; `frozen` are items of opened rounds, in the columns of `items`; `others`
+    are posts (post_id, text) of other corpora, whose near-duplicates are dropped.
     """
     progress("one claim per post", 0, 0)
     frozen = engine.map(as_items, frozen, ITEMS)
@@ -142,9 +141,9 @@ def clean(
 
 
 def measure(block: pa.Table, *, options: Cleaning, seed: int) -> pa.Table:
-    """Each post's language, whether it fits and is long enough, and its number in the draw among duplicates.
+    """Return each post's language, whether it fits and is long enough, and its random number among near-duplicates.
 
-    Two steps and a draw in one pass over the texts.
+    All in one pass over the texts.
     """
     texts = [text or "" for text in block.column("text").to_pylist()]
     languages = language.languages(texts, block.column("language").to_pylist(), options)
@@ -165,7 +164,7 @@ def measure(block: pa.Table, *, options: Cleaning, seed: int) -> pa.Table:
 
 
 def as_items(block: pa.Table) -> pa.Table:
-    """Frozen items in the exact columns and types of `items`, also where there are none."""
+    """Return frozen items with exactly the columns and types of `items`, even if there are none."""
     columns = []
     for field in ITEMS:
         column = block.column(field.name)
@@ -190,9 +189,9 @@ def _items(
 
 
 def new_items(block: pa.Table, *, seed: int, drawn: bool) -> pa.Table:
-    """Items from the pairs that stay; a column of items that is counted for pairs is taken from there.
+    """Return items from the kept pairs, with the columns that were counted per pair.
 
-    A post found by several query types belongs to one stratum, drawn among its kinds by a keyed number.
+    A post matched by several query types belongs to one stratum, chosen among its types by a permanent random number.
     """
     ids, kinds, others = [], [], []
     for claim, post, found_by, claims in rows(block, "claim_id", "post_id", "kinds", "claims"):
@@ -216,9 +215,9 @@ def _stratum(item: str, kinds: Sequence[str], seed: int) -> str:
 
 
 def as_found(block: pa.Table, *, seed: int) -> pa.Table:
-    """Frozen items; a ranked one that a query finds today and no step drops is in that query's stratum.
+    """Return frozen items; a ranked one that a query now matches and no step drops gets that query's stratum.
 
-    Its neighbours that were not drawn are there, too: a chance that depended on who was drawn would be none.
+    The same happens to unsampled posts: otherwise probabilities would depend on what was sampled.
     """
     frozen = block.select(ITEMS.names).to_pylist()
     for item, kinds in zip(frozen, block.column("found_by").to_pylist(), strict=True):
@@ -241,7 +240,7 @@ def _dropped(engine: Engine, counted: Table, options: Cleaning) -> Table:
 
 
 def dropped_pairs(block: pa.Table, *, options: Cleaning) -> pa.Table:
-    """Rows of `dropped` for pairs."""
+    """Return rows of `dropped` for pairs."""
     dropped = []
     for pair in map(Pair._make, rows(block, *Pair._fields)):
         step = BY_NAME[pair.step]
@@ -256,7 +255,7 @@ def dropped_pairs(block: pa.Table, *, options: Cleaning) -> pa.Table:
 
 
 def dropped_claims(block: pa.Table, *, options: Cleaning) -> pa.Table:
-    """Rows of `dropped` for claims of which no item is left."""
+    """Return rows of `dropped` for claims without any item left."""
     few, none = f"fewer than {options.minimum_posts} posts left", "no posts left"
     return tables.of_records(
         [
@@ -268,7 +267,7 @@ def dropped_claims(block: pa.Table, *, options: Cleaning) -> pa.Table:
 
 
 def _in_columns(columns: Mapping[str, Any]) -> pa.Table:
-    """Items of columns by name, in the table's order and types; what only later versions have may be missing."""
+    """Return items from columns by name, with the table's order and types; columns of later versions may be missing."""
     typed = {
         name: values.cast(ITEMS.field(name).type)
         if isinstance(values, pa.ChunkedArray)
@@ -279,7 +278,7 @@ def _in_columns(columns: Mapping[str, Any]) -> pa.Table:
 
 
 def _check(engine: Engine, pairs: Table, items: Table, dropped: Table) -> None:
-    """Kept + dropped = came in, pair by pair."""
+    """Check pair by pair that input = kept + dropped."""
     odd = engine.sql(
         """SELECT claim_id, post_id FROM (
              SELECT claim_id, post_id, 1 AS came FROM pairs

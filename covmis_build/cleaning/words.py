@@ -1,4 +1,4 @@
-"""Short posts go. Step 3 of the paper's five."""
+"""Drop short posts (step 3 of the paper's five)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 def long_enough(text: str, rule: LengthRule) -> bool:
-    """Whether a post stays; text/lengths.py has the least length of each language."""
-    # "Exclude the tweets with fewer than 10 words." (3.1): ten stay
+    """True if a post is long enough; text/lengths.py has the minimum for each language."""
+    # "Exclude the tweets with fewer than 10 words." (3.1): ten are enough
     return rule.minimum == 0 or count_words(text, unit=rule.unit, without=rule.without) >= rule.minimum
 
 

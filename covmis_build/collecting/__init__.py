@@ -1,1 +1,1 @@
-"""What platforms give: crawls, plans, prices, retries, one file a platform."""
+"""Collect posts from platforms: crawls, plans, prices, retries; one module per platform."""

@@ -1,6 +1,6 @@
-"""What a crawl must know of a platform's answer, decoded with types at the border; the rest is kept as it came.
+"""The parts of platforms' responses that a crawl needs, decoded with types; the rest is stored unchanged.
 
-An answer of another shape is a reason in words, never a surprise further inside.
+A response in another format becomes a reason as text.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ T = TypeVar("T")
 
 
 class Unread(Exception):
-    """An answer that is not what its platform promises; str() says why."""
+    """A response without the promised format; str() gives the reason."""
 
 
 def decoded(payload: Any, kind: type[T]) -> T:
-    """The part of an answer that is requested by this type; raises Unread."""
+    """Decode the part of a response that this type declares; raises Unread."""
     try:
         return msgspec.convert(payload, kind, strict=False)
     except (ValueError, OverflowError, RecursionError) as error:
@@ -28,11 +28,11 @@ def decoded(payload: Any, kind: type[T]) -> T:
 
 
 DEEPEST = 100
-"""Levels of an answer; those of the platforms have about ten."""
+"""Maximum nesting of a response; those of the platforms have about ten levels."""
 
 
 def parsed(content: bytes) -> Any:
-    """The JSON of an answer's body, or None if it is none; brackets without end are none."""
+    """Parse a response body as JSON; None if it is invalid or nested too deeply."""
     try:
         body = json.loads(content)
     except (ValueError, RecursionError):
@@ -46,7 +46,7 @@ def parsed(content: bytes) -> Any:
 
 
 def seconds_of(header: object) -> float | None:
-    """The whole number of seconds in a header, if it is one that somebody can mean.
+    """Return the whole number of seconds in a header, if plausible.
 
     >>> seconds_of("30"), seconds_of("²"), seconds_of("9" * 20)
     (30.0, None, None)
@@ -56,7 +56,7 @@ def seconds_of(header: object) -> float | None:
 
 
 def moment_of(text: str | None) -> str:
-    """A time as it came if it is one, else nothing.
+    """Return a valid time unchanged, otherwise an empty string.
 
     >>> moment_of("2020-04-01T00:15:00.000Z"), moment_of("yesterday")
     ('2020-04-01T00:15:00.000Z', '')
@@ -71,20 +71,20 @@ Id = str | int
 
 
 class XPost(msgspec.Struct):
-    """A post of X's."""
+    """A post on X."""
 
     id: Id | None = None
     created_at: str | None = None
 
 
 class XMeta(msgspec.Struct):
-    """Where the next page is."""
+    """The position of the next page."""
 
     next_token: str | None = None
 
 
 class XProblem(msgspec.Struct):
-    """Why something is missing from an answer, or why there is none."""
+    """Why something is missing from a response, or why there is none."""
 
     title: str | None = None
     detail: str | None = None
@@ -96,7 +96,7 @@ class XProblem(msgspec.Struct):
 
 
 class XIncludes(msgspec.Struct):
-    """What came next to the posts that were asked for."""
+    """Objects returned in addition to the requested posts."""
 
     posts: list[dict[str, Any]] | None = None
     tweets: list[dict[str, Any]] | None = None
@@ -104,7 +104,7 @@ class XIncludes(msgspec.Struct):
 
 
 class XAnswer(msgspec.Struct):
-    """A page of X's search, or of its look-up."""
+    """A page of X's search or look-up."""
 
     data: list[XPost] | None = None
     meta: XMeta | None = None
@@ -113,7 +113,7 @@ class XAnswer(msgspec.Struct):
 
 
 class XCount(msgspec.Struct):
-    """A day's posts, in either naming."""
+    """The number of posts on a day, in either naming."""
 
     post_count: int = 0
     tweet_count: int = 0
@@ -127,7 +127,7 @@ class XCounts(msgspec.Struct):
 
 
 class XRefusal(msgspec.Struct):
-    """The body of an answer that is a refusal."""
+    """The body of a refusal."""
 
     title: str | None = None
     detail: str | None = None
@@ -136,13 +136,13 @@ class XRefusal(msgspec.Struct):
 
 
 class BlueskyRecord(msgspec.Struct):
-    """What the author wrote."""
+    """The author's content."""
 
     created_at: str | None = msgspec.field(default=None, name="createdAt")
 
 
 class BlueskyPost(msgspec.Struct):
-    """A post of Bluesky's."""
+    """A post on Bluesky."""
 
     uri: str
     record: BlueskyRecord | None = None
@@ -150,7 +150,7 @@ class BlueskyPost(msgspec.Struct):
 
 
 class BlueskyAnswer(msgspec.Struct):
-    """A page of Bluesky's search, or of its look-up."""
+    """A page of Bluesky's search or look-up."""
 
     posts: list[BlueskyPost]
     cursor: str | None = None
@@ -158,7 +158,7 @@ class BlueskyAnswer(msgspec.Struct):
 
 
 class MastodonStatus(msgspec.Struct):
-    """A post of Mastodon's."""
+    """A post on Mastodon."""
 
     id: Id
     created_at: str | None = None

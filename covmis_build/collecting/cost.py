@@ -1,4 +1,4 @@
-"""What a crawl would find and cost, asked of the platform where it can say, and what asking costs itself."""
+"""Estimate the posts and cost of a crawl, from the platform if it offers counts, and the cost of the estimate."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Estimate(Result):
-    """Posts (None: the platform cannot say), requests and dollars of a crawl; what the estimate itself used."""
+    """Posts (None: unknown), requests and dollars of a crawl, and the cost of the estimate itself."""
 
     searches: int
     posts: int | None
@@ -39,7 +39,7 @@ class Estimate(Result):
     stopped: str = ""
     not_accepted: tuple[str, ...] = ()
     budget_used_up: bool = False
-    """Why it stopped, if it did: otherwise the platform failed."""
+    """True if the budget was exhausted. Otherwise, if it stopped, the platform failed."""
     platform: str = ""
 
     def to_dict(self) -> dict[str, Any]:
@@ -48,12 +48,12 @@ class Estimate(Result):
 
     @property
     def warnings(self) -> list[str]:
-        """What X did not take, and why the estimate stopped early."""
+        """Return what X refused, and why the estimate stopped early."""
         return [*self.not_accepted, *([self.stopped] if self.stopped else [])]
 
     @property
     def summary(self) -> Summary:
-        """Searches, posts, requests, money."""
+        """Return searches, posts, requests and cost."""
         posts = "unknown (the platform does not count)" if self.posts is None else f"about {self.posts:,}"
         cost = f"about ${self.dollars:,.2f} at the prices of {self.prices_date}"
         return [
@@ -65,7 +65,7 @@ class Estimate(Result):
         ]
 
     def check(self) -> None:
-        """Raise what the platform's fault amounts to; a budget that is used up is none."""
+        """Raise a permanent platform error. An exhausted budget is not an error."""
         if self.stopped and not self.budget_used_up:
             raise ServiceError(self.stopped)
 
@@ -73,7 +73,7 @@ class Estimate(Result):
 def price_of_asking(
     jobs: Sequence[Job], begun: Mapping[str, Begun], remembered: Mapping[str, int], prices: Prices, now: float
 ) -> tuple[int, float]:
-    """How many counts requests an estimate would make, and what they cost."""
+    """Return the number of counts requests for an estimate, and their price."""
     moment = dt.datetime.fromtimestamp(now, dt.UTC)
     left = [_rest(job, begun) for job in jobs if job.mode != "ids" and _key(job, begun) not in remembered]
     requests = sum(x.counts_requests(job, moment) for job in left)
@@ -88,7 +88,7 @@ def estimate_x(
     memory: Path,
     progress: Progress,
 ) -> Estimate:
-    """Ask X for the counts of what remains; answers are remembered, so that no count is paid for twice."""
+    """Request X's counts for the remaining searches. They are stored, so that no count is paid for twice."""
     remembered = read_counts(memory)
     spent = Spent()
     stopped, refused, used_up = "", [], False
@@ -137,7 +137,7 @@ def _summed(
     how: Crawl,
     spent: Spent,
 ) -> Estimate:
-    """Requests and dollars from the counts; a crawl asks at least once for each search."""
+    """Compute requests and dollars from the counts; a crawl needs at least one request per search."""
     posts = requests = 0
     for job in jobs:
         posts_of_job = 1 if job.mode == "ids" else remembered.get(_key(job, begun), 0)
@@ -149,12 +149,12 @@ def _summed(
 
 
 def estimate_free(jobs: Sequence[Job], prices: Prices) -> Estimate:
-    """For platforms that cost nothing and do not count: at least one request for each search."""
+    """Return an estimate for platforms without cost and counts: at least one request per search."""
     return Estimate(len(jobs), None, len(jobs), 0.0, prices.date, 0, 0.0)
 
 
 def read_counts(memory: Path) -> dict[str, int]:
-    """Counts that were paid for earlier; a memory that only now cannot be read is an error, or they are paid for again."""
+    """Read the stored counts. An unreadable file is an error, otherwise they would be paid for again."""
     try:
         return {str(name): int(value) for name, value in json.loads(memory.read_text("utf-8")).items()}
     except (FileNotFoundError, ValueError, AttributeError):
@@ -162,7 +162,7 @@ def read_counts(memory: Path) -> dict[str, int]:
 
 
 def _rest(job: Job, begun: Mapping[str, Begun]) -> Job:
-    """What remains of a window that was begun: pages come newest first."""
+    """Return the remaining part of an incomplete window: pages come newest first."""
     known = begun.get(job.id)
     return replace(job, until=known.reached[:19] + "Z") if known and known.reached else job
 

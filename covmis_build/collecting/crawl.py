@@ -1,7 +1,7 @@
-"""Carry searches to their end: page by page, each on disk before the next is requested, within a budget.
+"""Run searches to their end within a budget: page by page, each on disk before the next request.
 
-What has been fetched is known from the pages themselves, so a crawl that was killed at any moment continues where it
-was: at most the one page that was on its way is requested again.
+The stored pages show what was fetched. An interrupted crawl can therefore be resumed: at most the one page in transfer is
+requested again.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from covmis_build.engine import Progress
 
 PATIENCE = 1000
-"""Empty pages in a row after which a search is given up: an empty page is not the end, but there must be one."""
+"""Maximum number of consecutive empty pages: an empty page is not the end, but a search must end."""
 
 OFTEN = 20
-"""Pages after which a long search says where it is."""
+"""Number of pages between progress reports of a long search."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One search in one window of time; `expression` is the study's, `search` what the platform is sent."""
+    """One search in one time window; `expression` is the study's, `search` the one sent to the platform."""
 
     source: str
     query_id: str
@@ -48,21 +48,21 @@ class Job:
 
     @property
     def id(self) -> str:
-        """The same for the same search in the same window, in every run."""
+        """The same id for the same search and window in every run."""
         text = json.dumps(list(asdict(self).values()), ensure_ascii=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def path(self, folder: Path) -> Path:
-        """Where its pages stand."""
+        """Return the path of its pages."""
         readable = re.sub(r"[^A-Za-z0-9._-]+", "_", self.query_id).strip("._")[:60] or self.kind or "query"
         return folder / f"{readable}-{self.id}.jsonl.zst"
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One answer: as it came, and what the crawl must know of it. `next` is where to continue; empty at the end.
+    """One response, unchanged, with what the crawl needs. `next` is the next position; empty at the end.
 
-    `lost` says what the platform has and will not show.
+    `lost` is content that the platform has but does not show.
     """
 
     payload: dict[str, Any]
@@ -75,16 +75,16 @@ class Page:
     notes: tuple[str, ...] = ()
     lost: str = ""
     unread: str = ""
-    """Why an answer that may have been billed cannot be understood: it is kept, and asked for again by `--resume`."""
+    """Why a response that may have been billed cannot be parsed. It is stored; `--resume` requests it again."""
 
 
 Fetch = Callable[[Job, str, int], Page]
-"""Ask for one page: the job, where to continue, and how many posts at most."""
+"""Request one page: the job, the position, and the maximum number of posts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """What a source says of itself: posts a page, seconds between requests, authors billed for each post."""
+    """Properties of a source: posts per page, seconds between requests, billed authors per post."""
 
     name: str
     version: str
@@ -96,7 +96,7 @@ class Platform:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A stretch of time that a search did not cover, and why."""
+    """A time range that a search did not cover, with the reason."""
 
     query_id: str
     claim_id: str
@@ -108,7 +108,7 @@ class Gap:
 
 @dataclass(slots=True)
 class Crawled:
-    """What a crawl did: what it used, what is missing, and why it stopped early, if it did."""
+    """The result of a crawl: cost, gaps, and the reason if it stopped early."""
 
     jobs: int = 0
     finished: int = 0
@@ -121,7 +121,7 @@ class Crawled:
 
 @dataclass(frozen=True, slots=True)
 class Crawl:
-    """How to crawl: the fetch, what it costs, how much is allowed, whom to tell, and what was used so far."""
+    """Settings of a crawl: fetch function, prices, budget, callback, and cost so far."""
 
     fetch: Fetch
     platform: Platform
@@ -133,11 +133,11 @@ class Crawl:
     renew: Callable[[], None] | None = None
     spent: Spent = field(default_factory=Spent)
     earlier: Spent = field(default_factory=Spent)
-    """What the same plan has used of the budget before it was stopped."""
+    """Cost of the same plan before it was stopped."""
 
 
 def crawl(jobs: Sequence[Job], folder: Path, how: Crawl, progress: Progress) -> Crawled:
-    """Fetch all pages of all jobs that are not on disk yet; stops cleanly at the budget or at a lasting fault."""
+    """Fetch all pages of all jobs that are not on disk. Stops cleanly at the budget or a permanent error."""
     crawled = Crawled(jobs=len(jobs), spent=how.spent)
     pages.join_ended(folder)
     for number, job in enumerate(jobs):
@@ -172,7 +172,7 @@ def crawl(jobs: Sequence[Job], folder: Path, how: Crawl, progress: Progress) -> 
 
 
 def _fetched(job: Job, path: Path, last: pages.Stamp | None, how: Crawl, crawled: Crawled) -> bool:
-    """The rest of one search; whether it came to its end, or to the budget's."""
+    """Fetch the rest of one search. True if it reached its end, false at the budget's limit."""
     cursor, number, empty = (last.next, last.page + 1, 0) if last else ("", 1, 0)
     reached = last.oldest if last else ""
     spent, platform, visited = crawled.spent, how.platform, {cursor}
@@ -188,7 +188,7 @@ def _fetched(job: Job, path: Path, last: pages.Stamp | None, how: Crawl, crawled
             return False
         tried = spent.requests
         page = persistently(
-            lambda cursor=cursor, most=most: _asked(job, cursor, most, how, spent),  # type: ignore[misc]
+            lambda cursor=cursor, most=most: _paced_request(job, cursor, most, how, spent),  # type: ignore[misc]
             clock=how.clock,
             notice=how.notice,
             renew=how.renew,
@@ -229,8 +229,8 @@ def _fetched(job: Job, path: Path, last: pages.Stamp | None, how: Crawl, crawled
         cursor, number = following, number + 1
 
 
-def _asked(job: Job, cursor: str, most: int, how: Crawl, spent: Spent) -> Page:
-    """One request, not sooner than the platform's pace allows."""
+def _paced_request(job: Job, cursor: str, most: int, how: Crawl, spent: Spent) -> Page:
+    """Make one request at the platform's allowed rate."""
     if how.platform.pace and spent.requests:
         how.clock.sleep(how.platform.pace)
     spent.requests += 1
@@ -238,7 +238,7 @@ def _asked(job: Job, cursor: str, most: int, how: Crawl, spent: Spent) -> Page:
 
 
 def _gap(job: Job, last: pages.Stamp | None, reason: str, *, until: str = "") -> Gap:
-    """What is missing of a search: pages come newest first, so it is the time before the oldest post seen."""
+    """Return the missing part of a search: pages come newest first, so it is the time before the oldest post."""
     reached = until or (last.oldest if last else "")
     return Gap(job.query_id, job.claim_id, job.search, job.since, reached or job.until, reason)
 

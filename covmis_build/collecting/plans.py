@@ -1,8 +1,7 @@
-"""Which searches remain to be carried out: the study's queries, in the platform's words, for the time not covered yet.
+"""Plan the remaining searches: the study's queries in the platform's syntax, for time not yet covered.
 
-A plan is written before anything is fetched, so that a crawl that was cut off continues with the very same windows.
-Planning again looks at what there is: windows that were begun are finished, and only time that no window covers is
-added. So nothing is fetched twice, however often one collects.
+A plan is saved before anything is fetched, so an interrupted crawl resumes with the same windows. A new plan finishes
+incomplete windows and adds only uncovered time. Nothing is fetched twice, however often a study is collected.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ if TYPE_CHECKING:
     from covmis_build.collecting.searching import Searchable
 
 DELAY = dt.timedelta(seconds=60)
-"""Posts of the last minute are left for the next time: platforms need a moment to find them."""
+"""Posts of the last minute are left for the next time, because platforms need time to index them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A window that was begun: whether it is finished, and if not, down to which time it has come."""
+    """The state of a window: finished, or fetched back to a certain time."""
 
     job: Job
     finished: bool
@@ -42,7 +41,7 @@ class Begun:
 
 
 RECENT = dt.timedelta(days=7) - dt.timedelta(minutes=5)
-"""How far back X's recent search goes, and a little less: the request takes its time."""
+"""Range of X's recent search, minus a margin for the duration of the request."""
 
 
 def remaining(
@@ -56,7 +55,7 @@ def remaining(
     forgotten: Collection[str],
     now: dt.datetime,
 ) -> list[Job]:
-    """What the study's queries ask for from `since` to `until` and no window covers; posts to forget are not looked up."""
+    """Return the searches from `since` to `until` that no window covers, without look-ups of purged posts."""
     start, end = windows(since, until, now)
     if search.mode == "recent":
         earliest = (now - RECENT).strftime("%Y-%m-%dT%H:%M:00Z")
@@ -73,13 +72,13 @@ def remaining(
 
 
 def rest_of_plan(search: Searchable, begun: Mapping[str, Begun], before: Sequence[Job]) -> list[Job]:
-    """What is left of the last plan, with its windows of time."""
+    """Return the rest of the last plan, with its time windows."""
     rest = [job for job in before if job.id not in begun or not begun[job.id].finished]
     return [job for job in rest if search.platform.name != "mastodon" or job.mode == search.mode]
 
 
 def windows(since: str, until: str, now: dt.datetime) -> tuple[str, str]:
-    """The study's first and last day as moments; an open or future end is now.
+    """Convert the study's first and last day to times; an open or future end is now.
 
     >>> windows("2020-01-22", "2020-01-22", dt.datetime(2026, 1, 1, tzinfo=dt.UTC))
     ('2020-01-22T00:00:00Z', '2020-01-23T00:00:00Z')
@@ -99,16 +98,16 @@ def windows(since: str, until: str, now: dt.datetime) -> tuple[str, str]:
 def jobs_of(
     queries: pd.DataFrame, source: str, *, limit: int | None, since: str, until: str, mode: str = ""
 ) -> list[Job]:
-    """One job for each search that the queries become on this platform.
+    """Return one job per search of the queries on this platform.
 
-    A query for a post on X (`x.com/status/…`) finds those that quote it, and looks the post itself up.
+    A query for a post on X (`x.com/status/…`) finds posts that quote it, and looks up the post itself.
     """
     from covmis_build.text.expression import as_written
     from covmis_build.text.nodes import Address
 
     jobs: dict[str, Job] = {}
     for row in queries.to_dict("records"):
-        # what people wrote keeps its signs for the platform; the canonical form is for comparing
+        # the platform gets the author's spelling; the canonical form is for comparisons
         expression = as_written(row["kind"], row["text"], row["expression"])
         base = Job(
             source, row["query_id"], row["claim_id"], row["kind"], row["expression"], "", since, until, mode
@@ -127,7 +126,7 @@ def jobs_of(
 
 
 def known(folder: Path) -> dict[str, Begun]:
-    """Every window that has pages in this folder, by its job's id."""
+    """Return every window with pages in this folder, by its job's id."""
     begun: dict[str, Begun] = {}
     for files in pages.searches(folder):
         last, posts = None, 0
@@ -143,7 +142,7 @@ def known(folder: Path) -> dict[str, Begun]:
 
 
 def plan(wanted: Iterable[Job], begun: Mapping[str, Begun], before: Sequence[Job]) -> list[Job]:
-    """What remains to be done for these searches: windows begun or planned before, and time that none covers."""
+    """Return the remaining work for these searches: incomplete or planned windows, and uncovered time."""
     earlier = {**{job.id: job for job in before}, **{name: known.job for name, known in begun.items()}}
     by_search: dict[tuple[str, ...], list[Job]] = {}
     for job in earlier.values():
@@ -161,7 +160,7 @@ def _search(job: Job) -> tuple[str, ...]:
 
 
 def _uncovered(job: Job, there: Sequence[Job]) -> list[tuple[str, str]]:
-    """The job's window without those that are there; times are texts that sort as times do."""
+    """Return the job's window without covered parts. Times are text that sorts chronologically."""
     left = [(job.since, job.until)]
     for window in there:
         cut = []
@@ -175,14 +174,14 @@ def _uncovered(job: Job, there: Sequence[Job]) -> list[tuple[str, str]]:
 
 
 def write_plan(path: Path, jobs: Sequence[Job], begun: str = "") -> None:
-    """Put the plan on disk, whole; `begun` is when it was made, since its budget counts from then on."""
+    """Write the complete plan; its budget counts from `begun`, when it was made."""
     rows = [asdict(job) for job in jobs]
     plan = {"version": 1, "begun": begun, "jobs": rows}
     storage.write_text(path, json.dumps(plan, ensure_ascii=False, indent=1) + "\n")
 
 
 def begun_at(path: Path) -> str:
-    """When the last plan was made; empty where an older covmis made it."""
+    """Return when the last plan was made; empty for plans of older versions."""
     try:
         return str(json.loads(path.read_text("utf-8")).get("begun", ""))
     except (FileNotFoundError, ValueError, AttributeError):
@@ -190,7 +189,7 @@ def begun_at(path: Path) -> str:
 
 
 def spent_since(folder: Path, begun: str, files: str = "*.jsonl.zst", *, mode: str = "") -> Spent:
-    """What all pages have cost that were fetched since this moment; `mode`: only those of such searches."""
+    """Return the cost of all pages fetched since this time; with `mode`, of such searches only."""
     spent = Spent()
     for paths in pages.searches(folder, files) if begun else ():
         for stamp in chain.from_iterable(map(pages.stamps, paths)):
@@ -202,7 +201,7 @@ def spent_since(folder: Path, begun: str, files: str = "*.jsonl.zst", *, mode: s
 
 
 def read_plan(path: Path) -> list[Job]:
-    """The last plan; none if there was none."""
+    """Read the last plan; empty if there was none."""
     if not path.exists():
         return []
     try:
@@ -215,7 +214,7 @@ def read_plan(path: Path) -> list[Job]:
 
 
 def uncollected(folder: Path, queries: pd.DataFrame) -> list[str]:
-    """Ids of queries that have not been collected to the end since they were last changed."""
+    """Return ids of queries not completely collected since their last change."""
     finished: set[tuple[str, str]] = set()
     open_ones: set[tuple[str, str]] = set()
     for begun in known(folder).values():

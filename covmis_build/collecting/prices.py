@@ -1,4 +1,4 @@
-"""What a platform charges, and how much the user allows: known before anything is spent."""
+"""Platform prices and the user's budget, known before anything is spent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ITEMS = ("post", "user", "counts", "request")
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Dollars for one post, one author, one counts request and one request of any kind, and the list's date."""
+    """Dollars per post, author, counts request and other request, and the list's date."""
 
     date: str
     post: float = 0.0
@@ -26,17 +26,17 @@ class Prices:
 
     @property
     def free(self) -> bool:
-        """Whether nothing costs money."""
+        """True if nothing costs money."""
         return not (self.post or self.user or self.counts or self.request)
 
     def cost(self, *, posts: int = 0, users: int = 0, requests: int = 0, counts: int = 0) -> float:
-        """The price of these, in dollars."""
+        """Return the price of these in dollars."""
         total = self.post * posts + self.user * users + self.request * requests + self.counts * counts
         return round(total, 6)
 
 
 def read_prices(platform: str, path: Path | str | None = None) -> Prices:
-    """The platform's prices from the list that comes with covmis, or from a file of the user's own."""
+    """Read the platform's prices from covmis's list, or from the user's file."""
     where = str(path) if path else "prices.toml"
     data = (
         toml_file.read(Path(path)) if path else tomllib.loads((files(__package__) / where).read_text("utf-8"))
@@ -60,14 +60,14 @@ def read_prices(platform: str, path: Path | str | None = None) -> Prices:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The most that one crawl may use; None is no limit."""
+    """The maximum cost of one crawl; None is no limit."""
 
     dollars: float | None = None
     posts: int | None = None
     requests: int | None = None
 
     def less(self, spent: Spent) -> Budget:
-        """What is left of it after this."""
+        """Return the rest of the budget after this cost."""
         return Budget(
             None if self.dollars is None else max(0.0, self.dollars - spent.dollars),
             None if self.posts is None else max(0, self.posts - spent.posts),
@@ -82,7 +82,7 @@ class Budget:
 
 
 def read_budget(text: str) -> Budget:
-    """A budget as people write it: dollars, `posts` or `requests`, several joined by commas.
+    """Parse a budget: dollars, `posts` or `requests`, several separated by commas.
 
     >>> read_budget("25"), read_budget("$7.50,10000 posts")
     (Budget(dollars=25.0, posts=None, requests=None), Budget(dollars=7.5, posts=10000, requests=None))
@@ -103,7 +103,7 @@ def read_budget(text: str) -> Budget:
 
 @dataclass(slots=True)
 class Spent:
-    """What a crawl has used so far; costs are upper bounds, since platforms do not bill some repetitions."""
+    """The cost of a crawl so far: an upper bound, since platforms do not bill some repetitions."""
 
     requests: int = 0
     posts: int = 0
@@ -111,7 +111,7 @@ class Spent:
     dollars: float = 0.0
 
     def allows(self, budget: Budget, prices: Prices, *, most: int, least: int, users_each: int) -> int:
-        """The most posts that the next request may ask for; 0 if the budget is used up."""
+        """Return the maximum number of posts for the next request; 0 if the budget is exhausted."""
         wanted = most
         if budget.requests is not None and self.requests >= budget.requests:
             return 0

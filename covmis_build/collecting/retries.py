@@ -1,15 +1,15 @@
-"""What to do when a platform does not answer as hoped: decided by the kind of trouble, not by the client library.
+"""Reactions to platform errors, depending on the kind of error, not on the client library.
 
 Each source translates its client's exceptions and status codes into a `Fault`; `persistently` acts on it.
 
-rate_limit   wait until the platform's window opens again, then continue, `MOST_WAITING` in all
-outage       the server or the line fails: wait longer each time, at most `TRIES` times in a row
-malformed    an answer that cannot be read: the same
+rate_limit   wait until the platform's window opens again, then continue, `MOST_WAITING` in total
+outage       server or connection failure: wait longer each time, at most `TRIES` consecutive times
+malformed    an unreadable response: the same
 expired      the session expired: renew it once, then continue
-usage_cap    the plan's monthly cap is used up       ┐
-no_credit    the account has no credit left          │ stop the whole crawl, cleanly; what was fetched is kept
+usage_cap    the plan's monthly cap is exhausted     ┐
+no_credit    the account has no credit left          │ stop the whole crawl cleanly; fetched posts are kept
 refused      the credentials are not accepted        ┘
-bad_query    the platform cannot read this query: leave it, note it, continue with the next
+bad_query    the platform cannot parse this query: skip it, record it, continue with the next
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ Kind = Literal[
 STOPPING: frozenset[Kind] = frozenset(
     {"rate_limit", "usage_cap", "no_credit", "refused", "outage", "malformed", "expired"}
 )
-"""Kinds that end the crawl when `persistently` gives up on them."""
+"""Kinds that end the crawl when `persistently` gives up."""
 
 TRIES = 6
 LONGEST = 120.0
-"""Seconds between two tries of a server that is down; six tries span about two minutes."""
+"""Maximum seconds between attempts on a failing server; six attempts take about two minutes."""
 
 LONGEST_ADVICE = 3700.0
-"""Seconds that a platform may tell us to wait at once: the longest window that we know is an hour."""
+"""Maximum seconds that a platform can make us wait at once: the longest known window is an hour."""
 
 MOST_WAITING = 4 * 3600.0
-"""Seconds that one request may wait in all: a rate limit that lasts longer is no window, and a person should know."""
+"""Maximum waiting time of one request in seconds: a longer limit is no window, and must be reported."""
 
 WINDOW = 900.0
-"""Seconds to wait for a rate limit whose end the platform does not tell: X's and Bluesky's windows are shorter."""
+"""Seconds to wait for a rate limit of unknown end: the windows of X and Bluesky are shorter."""
 
 T = TypeVar("T")
 
@@ -53,14 +53,14 @@ def _sleep(seconds: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The time and the wish to wait; tests bring their own."""
+    """Time and waiting; tests replace them."""
 
     now: Callable[[], float] = time.time
     sleep: Callable[[float], None] = _sleep
 
 
 class Fault(Exception):
-    """Trouble with a platform, as a kind that can be acted on; `wait` is the platform's own advice in seconds."""
+    """A platform error of a known kind; `wait` is the platform's advice in seconds."""
 
     def __init__(self, kind: Kind, detail: str, *, wait: float | None = None) -> None:
         super().__init__(scrubbed(detail))
@@ -80,7 +80,7 @@ def persistently(
     notice: Callable[[str], None],
     renew: Callable[[], None] | None = None,
 ) -> T:
-    """The call's result, however often it takes; raises the last Fault when there is no point in going on."""
+    """Return the call's result after retries. Raises the last Fault when further attempts are useless."""
     failures = renewals = 0
     waited = 0.0
     while True:

@@ -1,4 +1,4 @@
-"""The platforms that can be searched: what the plan and the crawl must know of each, and how to connect to it."""
+"""The searchable platforms: properties for plan and crawl, and how to connect."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Source(StrEnum):
-    """The platforms that can be searched, as commands and folders name them."""
+    """The searchable platforms, by their names in commands and folders."""
 
     X = "x"
     BLUESKY = "bluesky"
@@ -27,7 +27,7 @@ class Source(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """An open session: how to ask for a page, how to log in again, and the client for what only one platform has."""
+    """An open session: page function, log-in function, and the client for platform-specific functions."""
 
     fetch: Fetch
     renew: Callable[[], None] | None = None
@@ -36,7 +36,7 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class Searchable:
-    """A platform before anything is sent: `mode` says which of its searches, `longest` how long a search may be."""
+    """A platform before any request: `mode` selects one of its searches, `longest` limits the length of a search."""
 
     platform: Platform
     connect: Callable[[], AbstractContextManager[Connection]]
@@ -47,7 +47,7 @@ class Searchable:
 def searchable(
     source: str, *, recent: bool = False, expand: Sequence[str] = (), server: str = ""
 ) -> Searchable:
-    """The platform of this name; `recent` and `expand` are X's, `server` is Mastodon's."""
+    """Return the platform of this name; `recent` and `expand` are for X, `server` for Mastodon."""
     if source == Source.X:
         return _x(recent, expand)
     if recent or expand:
@@ -92,5 +92,5 @@ def _mastodon(server: str) -> Searchable:
         with closing(mastodon.connect(server, token)) as session:
             yield Connection(mastodon.searcher(session))
 
-    # a plan of Mastodon's belongs to one server
+    # a Mastodon plan belongs to one server
     return Searchable(mastodon.platform(), connect, mastodon.address_of(server).partition("://")[2])

@@ -1,1 +1,1 @@
-"""The corpus as something to publish: made from gold and frozen items, counted, described, checked, rebuilt."""
+"""The published corpus: built from gold and frozen items, counted, described, verified, rebuilt."""

@@ -1,10 +1,10 @@
-"""A bundle: what somebody with the same posts needs to build the same corpus, and nothing that posts say.
+"""Reproduction packages: everything needed to rebuild a corpus from the same posts, without the posts' content.
 
-A zip of the study's settings, claims and guideline, its rounds without texts, salts and comments, its tables of ids,
-the facts of its release, the corpus as ids, and a manifest with the hash of every file. Same study, same bytes: no
-clock and no place on a machine is in it. The SHA-256 of the manifest is the root hash of the release.
+A zip of the study's settings, claims and guideline, its rounds without texts, salts and comments, its tables of ids, the
+facts of its release, the corpus as ids, and a manifest with every file's hash. The same study gives the same bytes:
+no times and no paths are included. The SHA-256 of the manifest is the root hash of the release.
 
-A bundle may come from a stranger. It holds what is listed here, and a bundle with anything else is refused.
+A package may come from anyone. One with files other than these is refused.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from covmis_build.settings import Settings
 
 FORMAT, FIRST = 2, 1
-"""The first format had a ledger and no facts, and belongs to a release without a root hash."""
+"""The first format had a ledger but no facts; its releases have no root hash."""
 MANIFEST = "manifest.json"
 STUDY_TOML, FORM = "study.toml", "annotation/label_config.xml"
 CORPUS, FACTS = "data/release/corpus.parquet", "data/release/facts.json"
 TABLES = ("claims", "queries", "hits", "items", "dropped", "sample")
-"""Of data/build: ids, numbers and the claims' own words, never a post's."""
+"""Tables of data/build with ids, numbers and the claims' own words, never those of a post."""
 LEDGER = "data/build/ledger.jsonl"
 PLAIN = (
     "queries/claims.csv",
@@ -48,11 +48,11 @@ PLAIN = (
 )
 ROUND_FILES = ("round.json", "guideline.md", "decisions.parquet", "report.json", "seal.json", "frame.parquet")
 SEALED_FILES = tuple(name for name in ROUND_FILES if name not in {"round.json", "frame.parquet"})
-"""What a round that was reopened keeps of an earlier seal."""
+"""Files that a reopened round keeps from an earlier seal."""
 EMPTIED = ("items.parquet", "labels.parquet")
-"""Of a round: they go along without texts and remarks."""
+"""Files of a round that are included without texts and remarks."""
 LARGEST, MOST_FILES, RATIO, ROOM = 1 << 30, 100_000, 1000, 1 << 20
-"""Of a bundle: bytes that it decompresses to, its files, and how many times its compressed size one of them may decompress to, if it is larger than ROOM."""
+"""Limits of a package: decompressed bytes, files, and compression ratio of a file larger than ROOM."""
 EARLIEST = (1980, 1, 1, 0, 0, 0)
 EMPTY_TEXTS = ("text", "quoted", "parent", "salt")
 EMPTY_LISTS = ("cards", "media")
@@ -73,20 +73,20 @@ NAMES = re.compile(
         ]
     )
 )  # fmt: skip
-"""What a file of a bundle may be called: what `bundle_files` takes, or took in the first format, and nothing else."""
+"""Allowed file names: those of `bundle_files`, now or in the first format."""
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """What a bundle says of itself, in manifest.json."""
+    """The content of manifest.json."""
 
     format: int
     files: dict[str, str] = {}
-    """The SHA-256 of each file."""
+    """File → SHA-256."""
     release: dict[str, str] = {}
-    """The SHA-256 of each data file of its release."""
+    """Data file of the release → SHA-256."""
     rows: int = 0
     purged: list[str] = []
-    """Posts that are to be forgotten wherever the bundle goes."""
+    """Posts that must be purged wherever the package is used."""
     versions: dict[str, str] = {}
 
 
@@ -94,9 +94,9 @@ def bundle_files(
     folder: Path, settings: Settings, built: Mapping[str, Path], frozen: Mapping[str, pd.DataFrame],
     corpus: pd.DataFrame, facts: bytes,
 ) -> dict[str, bytes]:  # fmt: skip
-    """The files of the bundle of the study in this folder, by name.
+    """Return the files of the package of the study in this folder, by name.
 
-    `built` has the file of each of TABLES that is current, `frozen` each round's items by its place in the folder.
+    `built` has the current file of each of TABLES; `frozen` has each round's items by their place in the folder.
     """
     files: dict[str, bytes] = {}
     for name in PLAIN:
@@ -123,7 +123,7 @@ def make_bundle(
     files: Mapping[str, bytes], *, release: Mapping[str, str], rows: int, purged: Collection[str],
     versions: Mapping[str, str],
 ) -> tuple[bytes, str]:  # fmt: skip
-    """The bundle as the bytes of a zip file, and its root hash. `release` has the hashes of the release's data files."""
+    """Return the package as bytes of a zip file, and its root hash. `release` has the hashes of the release's data files."""
     tree = hash_tree(
         format=FORMAT, versions=versions, rows=rows, purged=sorted(purged), release=release,
         files={name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
@@ -132,12 +132,12 @@ def make_bundle(
 
 
 def hash_tree(**parts: Any) -> bytes:
-    """Hashes of files, and what else a root hash covers, written in one way only."""
+    """Return the input of a root hash (file hashes and more) in canonical form."""
     return (json.dumps(parts, indent=1, sort_keys=True) + "\n").encode()
 
 
 def root_of(tree: bytes) -> str:
-    """The root hash of a tree."""
+    """Return the root hash of this input."""
     return hashlib.sha256(tree).hexdigest()
 
 
@@ -147,7 +147,7 @@ def _take(files: dict[str, bytes], folder: Path, name: str) -> None:
 
 
 def without_texts(items: pd.DataFrame) -> pd.DataFrame:
-    """Frozen items as a purge leaves them: ids, hashes, probabilities; no text, no salt to try texts with."""
+    """Return frozen items as after a purge: ids, hashes, probabilities; no text, and no salt to test texts with."""
     emptied = items.copy()
     for name in EMPTY_TEXTS:
         emptied[name] = ""
@@ -157,12 +157,12 @@ def without_texts(items: pd.DataFrame) -> pd.DataFrame:
 
 
 def without_remarks(labels: pd.DataFrame) -> pd.DataFrame:
-    """Labels without what people wrote next to them: comments repeat posts."""
+    """Return labels without comments, which may quote posts."""
     return labels.assign(comment="", reason="")
 
 
 def purged_posts(frozen: Mapping[str, pd.DataFrame], purged: Collection[str]) -> set[str]:
-    """The posts of frozen items that are to be forgotten or have been emptied already."""
+    """Return the posts of frozen items that are on the purge list or already purged."""
     from covmis_build.corpus.release import is_forgotten
 
     posts: set[str] = set()
@@ -179,7 +179,7 @@ def _parquet(frame: pd.DataFrame, table: str) -> bytes:
 
 
 def _like(path: Path, frame: pd.DataFrame) -> bytes:
-    """The frame with the columns and types of this Parquet file."""
+    """Return the frame with the columns and types of this Parquet file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -196,7 +196,7 @@ def _written(table: Any) -> bytes:
 
 
 def zipped(files: Mapping[str, bytes]) -> bytes:
-    """A zip that depends on nothing but its files."""
+    """Return a zip that depends only on its files."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in sorted(files.items()):
@@ -208,7 +208,7 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
 
 
 def read_bundle(path: Path) -> tuple[Manifest, dict[str, bytes]]:
-    """The manifest and the files of a bundle, names and sizes checked before anything is decompressed."""
+    """Read the manifest and the files of a package, after checking names and sizes."""
     with doubted(path, "is not a whole zip file"), zipfile.ZipFile(path) as archive:
         entries = archive.infolist()
         _refuse_bomb(entries, path)
@@ -230,7 +230,7 @@ def read_bundle(path: Path) -> tuple[Manifest, dict[str, bytes]]:
 
 
 def _refuse_bomb(entries: list[zipfile.ZipInfo], path: Path) -> None:
-    """Refuse what would fill memory, before anything is decompressed."""
+    """Refuse a package that would fill the memory, before decompression."""
     swells = any(entry.file_size > max(ROOM, RATIO * entry.compress_size) for entry in entries)
     if swells or sum(entry.file_size for entry in entries) > LARGEST or len(entries) > MOST_FILES:
         raise InputError(
@@ -241,7 +241,7 @@ def _refuse_bomb(entries: list[zipfile.ZipInfo], path: Path) -> None:
 
 
 def _refuse_stranger(entry: zipfile.ZipInfo, path: Path) -> None:
-    """Refuse a file that covmis puts into no bundle, and a link under the name of one that it does."""
+    """Refuse files that no package contains, and links."""
     kind = (entry.external_attr >> 16) & 0o170000
     if not NAMES.fullmatch(entry.filename) or kind not in {0, 0o100000}:
         raise InputError(
@@ -250,26 +250,26 @@ def _refuse_stranger(entry: zipfile.ZipInfo, path: Path) -> None:
 
 
 def differing(manifest: Manifest, files: Mapping[str, bytes]) -> list[str]:
-    """Files that are not as the manifest says, are missing, or are not in it."""
+    """Return files that differ from the manifest, are missing, or are not in it."""
     hashes = {name: hashlib.sha256(data).hexdigest() for name, data in files.items() if name != MANIFEST}
     names = {*hashes, *manifest.files}
     return sorted(name for name in names if hashes.get(name) != manifest.files.get(name))
 
 
 class Unpacked(NamedTuple):
-    """A bundle that became a study."""
+    """A study created from a package."""
 
     manifest: Manifest
     root: str
-    """The root hash of its release; empty in the first format."""
+    """Root hash of its release; empty in the first format."""
     not_taken_over: list[str]
-    """Settings that lead out of the study's folder or to a network, and the annotation form, as far as it has them."""
+    """Settings that name places outside the study or in a network, and the annotation form, if it has any."""
 
 
 def unpack(path: Path, folder: Path) -> Unpacked:
-    """Make a study of a bundle in this folder, which may hold an archive of posts and nothing else of a study's.
+    """Create a study from a package in this folder, which may already contain a post archive but no other study files.
 
-    Tables of the build are not decompressed: `covmis run` makes them. Purged posts continue the list of what to forget.
+    Tables of the build are not extracted: `covmis run` builds them. Purged posts stay on the purge list.
     """
     manifest, files = read_bundle(path)
     if differing(manifest, files) or STUDY_TOML not in files:
@@ -293,7 +293,7 @@ def unpack(path: Path, folder: Path) -> Unpacked:
 
 
 def bundled_settings(files: Mapping[str, bytes], path: Path) -> Settings:
-    """The settings that a bundle has, checked as a study's are."""
+    """Return the package's settings, checked like a study's."""
     from covmis_build.files import toml_file
     from covmis_build.settings import parse
 
@@ -302,7 +302,7 @@ def bundled_settings(files: Mapping[str, bytes], path: Path) -> Settings:
 
 
 def restore_texts(items: pd.DataFrame, posts: pd.DataFrame, *, purged: Collection[str]) -> pd.DataFrame:
-    """Frozen items with their posts' texts again, where there are any; purged ones stay empty."""
+    """Restore the texts of frozen items from posts, if available. Purged items stay empty."""
     texts = dict(zip(posts["post_id"], posts["text"], strict=True))
     restored = [
         "" if post in purged else kept or texts.get(post) or ""

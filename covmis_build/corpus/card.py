@@ -1,4 +1,4 @@
-"""The card of a release: one set of parts, told in Markdown and as a page. Every number comes from the tables."""
+"""The dataset card as Markdown and HTML, from the same sections. Every number comes from the tables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def markdown_card(facts: ReleaseFacts, numbers: Statistics) -> str:
-    """The card as Markdown: all outside text escaped, the flow as a table."""
+    """Return the card in Markdown, with all external text escaped and the flow as a table."""
     lines = [f"# {markdown(facts.title)}", "", markdown(lead(facts, numbers)), ""]
     for section in sections(facts, numbers):
         lines += [f"## {section.title}", ""]
@@ -32,7 +32,7 @@ def markdown_card(facts: ReleaseFacts, numbers: Statistics) -> str:
 
 
 def html_card(facts: ReleaseFacts, numbers: Statistics) -> str:
-    """The card as one self-contained page."""
+    """Return the card as one self-contained page."""
     page_sections = []
     for section in sections(facts, numbers):
         body = Markup("").join(
@@ -75,7 +75,7 @@ SIMULATED = "The posts of this corpus are simulated, to demonstrate the software
 
 
 def lead(facts: ReleaseFacts, numbers: Statistics) -> str:
-    """One sentence on what this is."""
+    """Describe the corpus in one sentence."""
     first, last = facts.period
     when = f", posted from {first} to {last}" if first else ""
     told = f"{count(numbers.rows, 'post')} labelled for the stance towards {count(numbers.claims, 'claim')}{when}."

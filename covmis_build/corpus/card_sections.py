@@ -1,4 +1,4 @@
-"""What a card says, section by section: prose, points, tables and a figure, all from facts and statistics."""
+"""The sections of the card: prose, lists, tables and a figure, all from facts and statistics."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ class Section:
     """Plain text; a blank line begins a new paragraph."""
     points: Sequence[str] = ()
     tables: Sequence[tuple[str, pd.DataFrame, Mapping[str, str]]] = ()
-    """Caption, table, names of its columns for readers."""
+    """Caption, table, and column names for readers."""
     figure: Markup = Markup("")
     code: str = ""
 
 
 def sections(facts: ReleaseFacts, numbers: Statistics) -> list[Section]:
-    """The sections of the card, in order."""
+    """Return the sections of the card, in order."""
     return [
         _contents(facts, numbers),
         _purpose(facts),
@@ -108,7 +108,7 @@ def _contents(facts: ReleaseFacts, numbers: Statistics) -> Section:
 def _kind_figure(numbers: Statistics) -> Markup:
     rows = numbers.by_kind.iloc[:-1]
     if rows["total"].any():
-        rows = rows[rows["total"] > 0]  # no bar for a kind that the study does not have
+        rows = rows[rows["total"] > 0]  # no bar for a query type that the study does not use
     series = {name: rows[name].astype(float).tolist() for name in numbers.labels}
     return figures.stacked(
         [str(kind).replace("_", " ") for kind in rows["kind"]],
@@ -134,7 +134,7 @@ def _purpose(facts: ReleaseFacts) -> Section:
 
 
 def _nearest(facts: ReleaseFacts) -> list[str]:
-    """The frame of the corpus, where it holds posts that no query finds."""
+    """Describe the corpus's sampling frame if it contains posts that no query matches."""
     nearest = facts.retrieval.ranked
     if nearest is None:
         return []
@@ -281,7 +281,7 @@ def _agreement(facts: ReleaseFacts) -> Section:
 
 
 def _parts(facts: ReleaseFacts) -> list[Section]:
-    """How the corpus is divided, and what the parts share."""
+    """Describe the corpus's splits, and what they share."""
     if not facts.parts:
         return []
     parts = facts.parts
@@ -315,7 +315,7 @@ def _licence(facts: ReleaseFacts) -> Section:
 
 
 def statement_sections(markdown: str) -> list[Section]:
-    """The study's own data statement: a section for each of its headings."""
+    """Return a section for each heading of the study's own data statement."""
     parts: list[tuple[str, list[str], list[str]]] = [("Data statement", [], [])]
     for line in markdown.splitlines():
         if line.startswith("#"):
@@ -339,7 +339,7 @@ WISHED = {
     "funding": "the funding",
     "data_statement": "annotators (recruitment, pay, training), ethics and maintenance",
 }
-"""What a reader of a data statement (Bender and Friedman, 2018) or a datasheet (Gebru et al., 2021) asks for, by setting."""
+"""Content that a data statement (Bender and Friedman, 2018) or a datasheet (Gebru et al., 2021) requires, by setting."""
 
 
 def _not_stated(facts: ReleaseFacts) -> list[Section]:
@@ -384,7 +384,7 @@ def _rehydration(facts: ReleaseFacts) -> Section:
 
 
 def flow_diagram(steps: Sequence[FlowStep], last: tuple[str, str] | None = None) -> Markup:
-    """The steps from top to bottom; `last` is (words, small print) of the corpus itself, drawn filled."""
+    """Draw the steps from top to bottom. `last` is the filled box of the corpus itself: (text, small print)."""
     boxes = [(_upper(step.keeps), _numbers(step), _dropped(step)) for step in steps]
     if last:
         boxes.append((_upper(last[0]), last[1], []))
@@ -404,7 +404,7 @@ def _numbers(step: FlowStep) -> str:
 
 
 def _dropped(step: FlowStep) -> list[str]:
-    """What the step dropped, most first, in two lines at most."""
+    """Return what the step dropped, the most frequent first, in at most two lines."""
     ranked = sorted(step.reasons.items(), key=lambda reason: (-reason[1], reason[0]))
     shown = ranked if len(ranked) <= 2 else ranked[:1]
     more = ranked[len(shown) :]
@@ -418,7 +418,7 @@ NOT_STATED = "not stated"
 
 
 def data_statement(facts: ReleaseFacts) -> pd.DataFrame:
-    """Whose language this is, and who judged it."""
+    """Describe the language users and the annotators."""
     first, last = facts.period
     when = f" from {first} to {last}" if first else ""
     return _table(
@@ -434,7 +434,7 @@ def data_statement(facts: ReleaseFacts) -> pd.DataFrame:
 
 
 def datasheet(facts: ReleaseFacts, numbers: Statistics) -> pd.DataFrame:
-    """What is in it, where it comes from, and what becomes of it."""
+    """Describe content, origin and maintenance."""
     release = facts.release
     licence = licence_of(release.licence)
     where = f"https://doi.org/{release.doi}" if release.doi else release.url
@@ -456,7 +456,7 @@ def datasheet(facts: ReleaseFacts, numbers: Statistics) -> pd.DataFrame:
 
 
 def _own(facts: ReleaseFacts) -> str:
-    """What only the study's own data statement can tell."""
+    """Return the items that only the study's own data statement can contain."""
     return "see Data statement" if facts.data_statement else NOT_STATED
 
 

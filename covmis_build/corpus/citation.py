@@ -1,4 +1,4 @@
-"""How to cite a release: its authors, CITATION.cff (citation-file-format.github.io, 1.2.0) and BibTeX."""
+"""Citation of a release: its authors, CITATION.cff (citation-file-format.github.io, 1.2.0) and BibTeX."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ DOI = "https://doi.org/"
 
 
 def address_of(facts: ReleaseFacts) -> str:
-    """Where the corpus is to be found: its DOI's address, or the one that was set; empty where neither is known."""
+    """Return the corpus's URL: its DOI, otherwise the configured one, otherwise empty."""
     return DOI + facts.release.doi if facts.release.doi else facts.release.url
 
 
 def schema_org_person(author: Author) -> dict[str, Any]:
-    """An author as schema.org describes people; Croissant, RO-Crate and codemeta use its words."""
+    """Return an author in schema.org's vocabulary, which Croissant, RO-Crate and codemeta use."""
     person: dict[str, Any] = {
         "@type": "Person", "name": author.plain, "givenName": author.given, "familyName": author.family,
         "affiliation": {"@type": "Organization", "name": author.affiliation} if author.affiliation else "",
@@ -32,7 +32,7 @@ def schema_org_person(author: Author) -> dict[str, Any]:
 
 
 def bibtex(facts: ReleaseFacts) -> str:
-    """An entry for this release; braces and backslashes of what people wrote cannot leave theirs."""
+    """Return a BibTeX entry for this release; braces and backslashes in users' texts are made harmless."""
     authors = facts.release.authors
     lines = {
         "title": latex_escape(facts.title),
@@ -48,7 +48,7 @@ def bibtex(facts: ReleaseFacts) -> str:
 
 
 def citation_cff(facts: ReleaseFacts, abstract: str) -> str:
-    """CITATION.cff; every value is JSON, which is YAML. The format needs an author: without one there is no file."""
+    """Return CITATION.cff, with JSON values (valid YAML). The format requires an author: without one, return nothing."""
     licence = licence_of(facts.release.licence)
     described = {
         "cff-version": "1.2.0",

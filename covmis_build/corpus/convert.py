@@ -1,4 +1,4 @@
-"""The corpus as CSV, JSON lines and Parquet: the same table in each, and back."""
+"""Convert the corpus between CSV, JSON lines and Parquet, all with the same table."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ NUMBERS = {
     for column in records.TABLES["corpus"].columns
     if column.type in {tables.COUNT, tables.REAL}
 }
-"""The columns of numbers, and what reads one."""
+"""Numeric columns, and the function that parses each."""
 
 
 def columns(*, text: bool) -> list[str]:
-    """The columns of a released corpus; `text` is among them only where texts are released.
+    """Return the columns of a released corpus; `text` is included only if texts are released.
 
-    post_id comes first: its prefix keeps R and spreadsheets from rounding it.
+    post_id comes first: with its prefix, R and spreadsheets do not round it.
     """
     names = tables.SCHEMAS["corpus"].names
     return ["post_id", *(name for name in names if name != "post_id" and (text or name != "text"))]
 
 
 def write_corpus(path: Path, corpus: pd.DataFrame, *, text: bool) -> None:
-    """Write the corpus in the format that the file's name ends with."""
+    """Write the corpus in the format of the file's extension."""
     kept = corpus[columns(text=text)]
     if path.suffix == ".csv":
         storage.write_bytes(path, storage.csv_bytes(list(kept.columns), _rows(kept)))
@@ -56,7 +56,7 @@ def _rows(frame: pd.DataFrame) -> list[tuple[Any, ...]]:
 
 
 def _line(row: dict[Any, Any]) -> str:
-    """One object a line: U+2028 and its like are escaped, so that no reader takes them for a line end."""
+    """Return one object as a line. Unicode line separators are escaped, so that no reader splits the line."""
     cells = {name: None if _missing(cell) else _native(cell) for name, cell in row.items()}
     text = json.dumps(cells, ensure_ascii=False, allow_nan=False)
     for line_end in "\x85\u2028\u2029":
@@ -73,7 +73,7 @@ def _missing(cell: Any) -> bool:
 
 
 def read_corpus(file: Path | str) -> pd.DataFrame:
-    """A released corpus in any of its formats, as the table `corpus` (text empty where it holds none)."""
+    """Read a released corpus in any of its formats as the table `corpus` (text is empty if not released)."""
     import pandas as pd
 
     path = Path(file)
@@ -94,7 +94,7 @@ def read_corpus(file: Path | str) -> pd.DataFrame:
 
 
 def checked(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """The table `corpus`, if this frame is one: columns, types, keys that are there, ids that are whole."""
+    """Return the table `corpus` after checking columns, types, keys and ids."""
     import pandas as pd
 
     lacking = [name for name in records.needed("corpus") if name not in frame and name != "text"]
@@ -156,7 +156,7 @@ def _number(cell: str, kind: type[int | float], name: str, path: Path, row: int)
 
 
 def once(corpus: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """The corpus, if it has every item once; a file pasted together of others counts some twice."""
+    """Return the corpus if each item occurs once; concatenated files would count some twice."""
     again = corpus.loc[corpus["item_id"].duplicated(), "item_id"]
     if len(again):
         raise InputError(
@@ -169,7 +169,7 @@ def once(corpus: pd.DataFrame, path: Path) -> pd.DataFrame:
 
 
 def _check_text(frame: pd.DataFrame, path: Path) -> None:
-    """A NUL in a cell is damage: no writer of a corpus makes one, and many readers end there."""
+    """Refuse a NUL in a cell: no writer of a corpus creates one, and many readers stop there."""
     for name in frame.columns:
         damaged = [at for at, cell in enumerate(frame[name]) if isinstance(cell, str) and "\0" in cell]
         if damaged:
@@ -182,7 +182,7 @@ def _check_text(frame: pd.DataFrame, path: Path) -> None:
 
 
 def check_ids(ids: pd.Series[str], path: Path) -> None:
-    """A spreadsheet turns long ids into 1.25E+18: such a file has lost its posts."""
+    """Refuse ids in scientific notation (1.25E+18), which lost digits in a spreadsheet."""
     broken = ids[ids.str.fullmatch(r"\d[.,]?\d*[eE]\+?\d+")]
     if len(broken):
         raise InputError(

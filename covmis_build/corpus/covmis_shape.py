@@ -1,4 +1,4 @@
-"""A corpus in the shape in which COVMis-Stance was published: ids and labels, and the claims with their queries."""
+"""A corpus in the published format of COVMis-Stance: ids and labels, and the claims with their queries."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MISINFORMATION = {
 
 
 def stance(corpus: pd.DataFrame) -> pd.DataFrame:
-    """covmis_stance.csv: a row a post, with the id that its platform uses.
+    """Return covmis_stance.csv: one row per post, with its platform's own id.
 
     >>> import pandas as pd
     >>> rows = {"kind": "title", "claim_id": "1", "claim": "c", "native_id": ["5", "6"], "label": "against"}
@@ -43,7 +43,7 @@ def stance(corpus: pd.DataFrame) -> pd.DataFrame:
 
 
 def misinformation(claims: pd.DataFrame, corpus: pd.DataFrame) -> pd.DataFrame:
-    """misinformation.csv: the corpus' claims with their queries; several of one kind are on lines of their own."""
+    """Return misinformation.csv: the corpus's claims with their queries, several of one type on separate lines."""
     import pandas as pd
 
     frozen = corpus.drop_duplicates("claim_id").set_index("claim_id")["claim"]

@@ -1,4 +1,4 @@
-"""Croissant metadata (mlcommons.org/croissant 1.1) with the vocabulary of Croissant RAI 1.0, as plain data."""
+"""Croissant metadata (mlcommons.org/croissant 1.1) with the Croissant RAI 1.0 vocabulary."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def croissant(
     files: Sequence[ReleasedFile],
     resources: Sequence[Resource],
 ) -> str:
-    """croissant.json for these files; `resources` are the tables among them. What nobody stated is not there."""
+    """Return croissant.json for these files; `resources` are the tables among them. Unknown properties are omitted."""
     release = facts.release
     licence = licence_of(release.licence)
     described: dict[str, Any] = {
@@ -110,7 +110,7 @@ def croissant(
 
 
 def _responsible(facts: ReleaseFacts, numbers: Statistics) -> Mapping[str, Any]:
-    """The RAI vocabulary, as far as the study knows."""
+    """Return the RAI properties that the study provides."""
     first, last = facts.period
     audited = f" People checked {facts.audit.audited} of them." if facts.audit.audited else ""
     people = int(numbers.by_kind.iloc[-1]["manual"])
@@ -139,7 +139,7 @@ def _responsible(facts: ReleaseFacts, numbers: Statistics) -> Mapping[str, Any]:
 
 
 def safe_name(title: str) -> str:
-    """A name that is safe in file names and addresses."""
+    """Return a name that is safe in file names and URLs."""
     kept = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in title)
     return "-".join(part for part in kept.split("-") if part)[:80] or "corpus"
 

@@ -1,4 +1,4 @@
-"""datacite.json: the metadata with which Zenodo, Dataverse and others register a DOI (DataCite 4.5, as JSON)."""
+"""datacite.json: DOI metadata for Zenodo, Dataverse and others (DataCite 4.5, as JSON)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from covmis_build.options import Author
 
 PAPER = "arXiv:2204.02000"
-"""Hou et al. (2022), whose method made the corpus."""
+"""Hou et al. (2022), whose method covmis implements."""
 POSTED = "when the posts were made"
 UNKNOWN = ":tba"
-"""DataCite's own word for what is to be announced; the schema needs creators and a publisher."""
+"""DataCite's placeholder for missing values; the schema requires creators and a publisher."""
 
 
 def datacite(facts: ReleaseFacts, abstract: str) -> str:
-    """The metadata of this release; nothing is made up for what the study does not say."""
+    """Return the metadata of this release. Nothing is invented for missing information."""
     release = facts.release
     first, last = facts.period
     described: dict[str, Any] = {

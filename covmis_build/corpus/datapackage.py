@@ -1,6 +1,6 @@
-"""datapackage.json (Frictionless), and readers for R and pandas: the CSV files with the types that they have.
+"""datapackage.json (Frictionless), and readers for R and pandas: the CSV files with their column types.
 
-R and spreadsheets read a long platform id as a number and round it; programs that use the schema keep it.
+R and spreadsheets parse long platform ids as numbers and round them; programs that use the schema do not.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def datapackage(facts: ReleaseFacts, name: str, lead: str, resources: Sequence[Resource]) -> str:
-    """datapackage.json for these files."""
+    """Return datapackage.json for these files."""
     licence = licence_of(facts.release.licence)
     described: dict[str, Any] = {
         "name": name.casefold(),
@@ -70,7 +70,7 @@ FOR_PANDAS = '"{}": "{}"'
 
 
 def reader_for_r(resources: Sequence[Resource]) -> str:
-    """read_with_r.R: every file as a data frame, ids as text."""
+    """Return read_with_r.R, which reads every file as a data frame with ids as text."""
     types = {"string": "character", "number": "numeric", "integer": "integer", "boolean": "logical"}
     head = (
         "# Reads the CSV files of this release with the types that they have: ids are text, never numbers.\n"
@@ -84,7 +84,7 @@ def reader_for_r(resources: Sequence[Resource]) -> str:
 
 
 def reader_for_pandas(resources: Sequence[Resource]) -> str:
-    """read_with_pandas.py: every file as a DataFrame, ids as text."""
+    """Return read_with_pandas.py, which reads every file as a DataFrame with ids as text."""
     types = {"string": "str", "number": "float64", "integer": "Int64", "boolean": "boolean"}
     head = (
         '"""Read the CSV files of this release with the types that they have: ids are text, never numbers."""\n\n'
@@ -98,6 +98,6 @@ def reader_for_pandas(resources: Sequence[Resource]) -> str:
 
 
 def _typed(resource: Resource, types: Mapping[str, str], pair: str, indent: int) -> str:
-    """Each column with its type, a line each."""
+    """Return each column with its type, one per line."""
     columns = (pair.format(name, types[resource.type_of(name)]) for name in resource.schema.names)
     return (",\n" + " " * indent).join(columns)

@@ -1,4 +1,4 @@
-"""A release as a repository takes it: a folder to upload, and a list of what is missing; nothing is sent."""
+"""A release for a repository: a folder to upload, and a list of what is missing. Nothing is sent."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ CHECKLIST = "CHECKLIST.md"
 
 
 def make_deposit(release: Path, folder: Path) -> Path:
-    """Copy a finished release to `folder`/upload, flat as repositories want it, with a checklist next to it.
+    """Copy a finished release to `folder`/upload, without subfolders as repositories require, with a checklist next to it.
 
-    The files keep their bytes; those of huggingface/ are one zip, which is decompressed before `covmis verify`.
+    The files are unchanged. Those of huggingface/ are one zip, which must be extracted before `covmis verify`.
     """
     facts = from_json((release / FACTS).read_bytes())
     storage.remove(folder / UPLOAD)
@@ -40,7 +40,7 @@ def make_deposit(release: Path, folder: Path) -> Path:
 
 
 class ReleaseCheck(NamedTuple):
-    """Something that a release should have, and what to do where it is missing."""
+    """A requirement of a release, and the remedy if it is not met."""
 
     passed: bool
     what: str
@@ -48,7 +48,7 @@ class ReleaseCheck(NamedTuple):
 
 
 def release_checks(options: Release, sealed: Mapping[str, bool]) -> list[ReleaseCheck]:
-    """What somebody should see to before the upload; `sealed` are the rounds that count."""
+    """Return what to check before the upload; `sealed` are the rounds that count."""
     checks = [
         ReleaseCheck(bool(getattr(options, name)), told, f"missing: {told}. Set [release] {name}")
         for name, told in WISHED.items()

@@ -1,4 +1,4 @@
-"""The header of a Hugging Face card: what the hub's loader, its viewer and its search read."""
+"""The header of a Hugging Face card, for the hub's loader, viewer and search."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 TYPES = {"string": "string", "double": "float64", "int64": "int64"}
 WHOLE = "corpus"
-"""The name of the only split where a release has no parts."""
+"""Name of the only split of a release without splits."""
 
 
 def header(
     facts: ReleaseFacts, numbers: Statistics, annotated: bool = False, splits: Mapping[str, int] | None = None
 ) -> str:
-    """The YAML header; every value is JSON, which is YAML. `splits` gives each part's rows, where there are parts."""
+    """Return the YAML header, with JSON values. `splits` has each part's rows, if there are parts."""
     size = next((name for most, name in SIZES if numbers.rows < most), "1M<n<10M")
     parts = splits or {WHOLE: numbers.rows}
     files = {name: f"{name}.parquet" if splits else "corpus.parquet" for name in parts}
@@ -55,7 +55,7 @@ def header(
 
 
 def usage(splits: Mapping[str, int] | None, row: Mapping[str, Any], *, annotated: bool) -> str:
-    """How to load the dataset, and one row of it, as a section of the card."""
+    """Return the card's section on loading the dataset, with one example row."""
     lines = ["from datasets import load_dataset", ""]
     lines += [f'{name} = load_dataset("OWNER/NAME", split="{name}")' for name in splits or (WHOLE,)]
     lines += ['annotations = load_dataset("OWNER/NAME", "annotations", split="train")'] if annotated else []

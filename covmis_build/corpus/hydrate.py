@@ -1,4 +1,4 @@
-"""From ids back to texts: a release joined with posts that the reader has, and a list of what is gone."""
+"""Restore texts: join a release with the reader's own posts, and list the missing ones."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ ABSENT = "not in the archive"
 
 @dataclass(frozen=True)
 class Hydrated:
-    """The corpus with texts where there are any, and what is gone: item_id, post_id, native_id, reason."""
+    """The corpus with available texts, and the missing rows: item_id, post_id, native_id, reason."""
 
     corpus: pd.DataFrame
     gone: pd.DataFrame
 
     @property
     def reasons(self) -> dict[str, int]:
-        """How many rows have no text, by reason."""
+        """Return the number of rows without text by reason."""
         return {
             str(name): int(count) for name, count in self.gone["reason"].value_counts().sort_index().items()
         }
 
 
 def hydrate(corpus: pd.DataFrame, posts: pd.DataFrame, *, mask: bool) -> Hydrated:
-    """Give each row its post's text. `posts` has post_id, text and availability.
+    """Add each row's text. `posts` has post_id, text and availability.
 
-    A post whose availability says that it is gone (deleted, protected, …) gets no text, even if an older copy is at
-    hand: who deleted it did so for everybody.
+    A post that is no longer available on its platform (deleted, protected, …) gets no text, even if an older copy exists,
+    because its author deleted it for everyone.
     """
     texts = dict(zip(posts["post_id"], posts["text"], strict=True))
     fates = dict(zip(posts["post_id"], posts["availability"], strict=True))
@@ -66,20 +66,20 @@ def _reason(fate: Any) -> str:
 
 
 def write_gone(path: Path, gone: pd.DataFrame) -> None:
-    """The list of what is gone, safe in spreadsheets."""
+    """Write the list of missing posts, safe for spreadsheets."""
     storage.write_bytes(path, storage.csv_bytes(list(gone.columns), gone.itertuples(index=False)))
 
 
 IDS = ("post_id", "tweet_id", "status_id", "native_id", "id")
-"""What the column of ids is called, the surest first."""
+"""Names of the id column, the most specific first."""
 GIVEN = "given "
-"""Before the names of the table's own columns, so that they meet none of ours."""
+"""Prefix of the table's own columns, to avoid conflicts with covmis's."""
 
 
 def read_plain(path: Path) -> pd.DataFrame | None:
-    """The table as text, with item_id, claim_id, post_id and native_id next to its own columns; None where it is a corpus.
+    """Read the table as text, with item_id, claim_id, post_id and native_id next to its own columns; None for a corpus.
 
-    A bare number is an id of X, as in the files of COVMis-Stance, COVIDLies and others.
+    A bare number is an X id, as in the files of COVMis-Stance, COVIDLies and others.
     """
     import pandas as pd
 
@@ -111,7 +111,7 @@ def read_plain(path: Path) -> pd.DataFrame | None:
 
 
 def write_plain(path: Path, hydrated: pd.DataFrame) -> None:
-    """The table as it came, with its texts in the last column."""
+    """Write the original table with the texts in the last column."""
     own = [name for name in hydrated.columns if name.startswith(GIVEN)]
     rows = hydrated[[*own, "text"]].fillna("").itertuples(index=False)
     header = [*(name.removeprefix(GIVEN) for name in own), "text"]

@@ -1,4 +1,4 @@
-"""Licences that corpora are published under, by their SPDX ids (spdx.org/licenses)."""
+"""Licences for corpora, by SPDX id (spdx.org/licenses)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Licence:
-    """A licence that catalogues know."""
+    """A licence known to catalogues."""
 
     spdx: str
     name: str
     hub: str = ""
-    """Hugging Face's word for it; empty where it has none."""
+    """Hugging Face's identifier; empty if it has none."""
 
     @property
     def url(self) -> str:
@@ -47,7 +47,7 @@ LICENCES = (
 
 
 def licence_of(text: str) -> Licence | None:
-    """The licence that this names, whatever its case and spaces; None for words of the user's own.
+    """Return the licence with this name, ignoring case and spaces; None for the user's own text.
 
     >>> licence_of("CC BY 4.0").spdx, licence_of("ask us")
     ('CC-BY-4.0', None)

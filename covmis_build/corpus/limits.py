@@ -1,4 +1,4 @@
-"""What a reader must not conclude from this corpus: sentences that follow from its numbers and settings."""
+"""Limitations of the corpus: sentences that follow from its numbers and settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def limits(facts: ReleaseFacts, numbers: Statistics) -> list[str]:
-    """The limits of this release, each a sentence or two."""
+    """Return the limitations of this release, each in a sentence or two."""
     return [*_reach(facts, numbers), *_labels(numbers), *_gaps(facts)]
 
 
@@ -37,7 +37,7 @@ def _reach(facts: ReleaseFacts, numbers: Statistics) -> list[str]:
     if numbers.claims:
         every = sizes[sizes["kind"] == "all"].iloc[0]
         weights = numbers.weights.iloc[0]
-        # half of an interval for a share of one half, as if the posts were a random sample
+        # half-width for a share of one half in a simple random sample
         points = 98 / math.sqrt(every["mean"])
         sentences.append(
             f"Posts per claim: {every['mean']:.1f} on average, from {int(every['smallest'])} to {int(every['largest'])}"

@@ -1,4 +1,4 @@
-"""Outside text and tables as Markdown that shows them as they are."""
+"""External text and tables as literal Markdown."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LINE_ENDS = re.compile(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")
 
 
 def markdown(text: object) -> str:
-    r"""Outside text that Markdown prints as it is: one line, no markup, no HTML.
+    r"""Escape external text for Markdown: one line, no markup, no HTML.
 
     >>> print(markdown("a|b <script> *x*"))
     a\|b &lt;script&gt; \*x\*
@@ -25,7 +25,7 @@ def markdown(text: object) -> str:
 
 
 def markdown_table(frame: pd.DataFrame, shown: Any, names: Mapping[str, str] | None = None) -> str:
-    """A DataFrame as a Markdown table, all text escaped; `shown` formats a cell."""
+    """Return a DataFrame as a Markdown table with all text escaped; `shown` formats a cell."""
     header = [str((names or {}).get(str(name), name)) for name in frame.columns]
     numeric = [_is_numeric(frame.iloc[:, at]) for at in range(frame.shape[1])]
     rule = ["---:" if number else "---" for number in numeric]

@@ -1,4 +1,4 @@
-"""Two paragraphs for a paper's methods section with the release's own numbers, and the references they need."""
+"""Two paragraphs for a paper's methods section with the release's numbers, and their references."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ BY_NAME = {"Cohen's kappa": "cohen1960coefficient", "Fleiss' kappa": "fleiss1971
 
 
 def methods(facts: ReleaseFacts, numbers: Statistics) -> str:
-    """methods.md: collection and sampling in one paragraph, annotation in the next, then BibTeX."""
+    """Return methods.md: a paragraph on collection and sampling, one on annotation, then BibTeX."""
     needed = ["hou2022covmis", "horvitz1952generalization"]
     if facts.kappa and facts.kappa.name in BY_NAME:
         needed.append(BY_NAME[facts.kappa.name])
@@ -109,7 +109,7 @@ def _collection(facts: ReleaseFacts, numbers: Statistics) -> str:
 
 
 def _retrieved(matched: FlowStep, nearest: Nearest | None) -> str:
-    """What there was before cleaning; near posts are no finds of the queries."""
+    """Return the posts before cleaning. Similar posts are no matches of the queries."""
     pairs, claims = f"{count(matched.pairs or 0, 'pair')} of claim and post", count(matched.claims, "claim")
     if nearest is None:
         return f"The queries found {pairs} for {claims}."
@@ -163,7 +163,7 @@ def _annotation(facts: ReleaseFacts, numbers: Statistics) -> str:
 
 
 def _estimated(numbers: Statistics, how: str) -> str:
-    """The weighted shares of unique posts, with their intervals."""
+    """Return the weighted shares of unique posts, with their intervals."""
     rows = numbers.shares[numbers.shares["estimand"] == "messages"].to_dict("records")
     told = listed(
         f"{row['label']} {share(row['share'], 1)} ({between(row['low'], row['high'], '.1%') or row['why']})"

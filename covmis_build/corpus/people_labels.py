@@ -1,6 +1,6 @@
-"""What each person said: annotations.csv and .parquet, and soft labels: disagreement is published, not hidden.
+"""Individual labels (annotations.csv and .parquet) and soft labels, so that disagreement is published.
 
-Codes of annotators are drawn again for a release, times are buckets, and comments stay at home: they repeat posts.
+Annotator codes are random for each release, times are grouped, and comments are not published because they quote posts.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ SOFT_MEANINGS = {
 
 
 def labels_of_people(labels: pd.DataFrame, corpus: pd.DataFrame, *, secret: str) -> pd.DataFrame:
-    """The labels of the corpus' items that count, without what tells who gave them.
+    """Return the corpus items' labels that count, without information that identifies annotators.
 
-    `labels` are those of all rounds, present and usable. `secret` is known to the study alone: it shuffles the codes.
+    `labels` are all rounds' current usable ones. `secret`, known only to the study, shuffles the codes.
     """
     gold = corpus[["item_id", "claim_id", "post_id", "label", "how"]].rename(columns={"label": "gold"})
     rows = labels[labels["status"].isin(["given", "skipped"])].merge(gold, on="item_id")
@@ -80,7 +80,7 @@ def _bucket(seconds: float | None) -> str:
 
 
 def soft_labels(labels: pd.DataFrame, corpus: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
-    """Which share of people gave each item each label, before any discussion; items that people judged."""
+    """Return the share of annotators per label for each annotated item, before any discussion."""
     import pandas as pd
 
     mine = independent(by_people(labels))
@@ -95,11 +95,11 @@ def soft_labels(labels: pd.DataFrame, corpus: pd.DataFrame, names: Sequence[str]
 
 
 def soft_schema(names: Sequence[str]) -> pa.Schema:
-    """The columns of soft_labels.csv."""
+    """Return the columns of soft_labels.csv."""
     shares = [(f"share_{name}", pa.float64()) for name in names]
     return pa.schema([("item_id", pa.string()), ("how", pa.string()), ("people", pa.int64()), *shares])
 
 
 def soft_meanings(names: Sequence[str]) -> dict[str, str]:
-    """What the columns of soft_labels.csv hold."""
+    """Describe the columns of soft_labels.csv."""
     return SOFT_MEANINGS | {f"share_{name}": f"share of them that said {name}" for name in names}

@@ -1,4 +1,4 @@
-"""Parts of sentences made of numbers and lists, as card, methods and statistics share them."""
+"""Phrases from numbers and lists, shared by card, methods and statistics."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ HOW = {
 
 
 def listed(words: Iterable[object], last: str = "and") -> str:
-    """Words as a list in a sentence.
+    """Join words as a list in a sentence.
 
     >>> listed(["a", "b", "c"]), listed(["a"]), listed([])
     ('a, b and c', 'a', 'none')
@@ -44,7 +44,7 @@ def listed(words: Iterable[object], last: str = "and") -> str:
 
 
 def languages_of(options: Cleaning) -> str:
-    """The languages in which posts were kept, by name.
+    """Return the names of the languages of kept posts.
 
     >>> from covmis_build.options import Cleaning
     >>> languages_of(Cleaning(languages=("ar", "en"))), languages_of(Cleaning(languages=()))
@@ -54,7 +54,7 @@ def languages_of(options: Cleaning) -> str:
 
 
 def share(part: float, whole: float) -> str:
-    """A share in percent, with one decimal; a dash where there is nothing to share.
+    """Format a share in percent with one decimal; a dash if the whole is zero.
 
     >>> share(1, 3), share(0, 0)
     ('33.3%', '–')
@@ -63,7 +63,7 @@ def share(part: float, whole: float) -> str:
 
 
 def reposts(facts: ReleaseFacts) -> str:
-    """What became of reposts; where none was dropped, the files may not say which posts are some."""
+    """Describe the treatment of reposts. If none was dropped, the files may not identify them."""
     if facts.retrieval.reposts == "keep":
         return "Reposts count as posts of their own."
     known = not facts.flow or any(step.reasons.get("repost") for step in facts.flow)
@@ -71,14 +71,14 @@ def reposts(facts: ReleaseFacts) -> str:
 
 
 def kinds_of(numbers: Statistics) -> list[str]:
-    """The query types that found posts of the corpus, in words."""
+    """Name the query types that matched posts of the corpus."""
     rows = numbers.by_kind.iloc[:-1]
     found = set(rows.loc[rows["total"] > 0, "kind"])
     return [words for kind, words in KINDS.items() if kind in found]
 
 
 def count(number: int, singular: str, many: str = "") -> str:
-    """A number with its noun.
+    """Format a number with its noun.
 
     >>> count(1, "claim"), count(1200, "reply", "replies")
     ('1 claim', '1,200 replies')
@@ -87,7 +87,7 @@ def count(number: int, singular: str, many: str = "") -> str:
 
 
 def settled(numbers: Statistics) -> str:
-    """How disagreements were settled, as the labels say it, in a sentence; empty where nobody has settled one."""
+    """Describe how disagreements were settled; empty if none was."""
     ways = set(numbers.by_how["how"])
     if "discussed" not in ways:
         return "An adjudicator decided disagreements." if "adjudicated" in ways else ""
@@ -96,7 +96,7 @@ def settled(numbers: Statistics) -> str:
 
 
 def without_label(posts: int) -> str:
-    """That sampled posts have no final label, and what follows, in a sentence; empty where all have one.
+    """State that sampled posts lack a final label, and the consequence; empty if all have one.
 
     >>> without_label(11)
     '11 sampled posts had no final label and are excluded; the estimates are provisional.'
@@ -108,6 +108,6 @@ def without_label(posts: int) -> str:
 
 
 def label_counts(names: Sequence[str], counts: Mapping[str, int]) -> str:
-    """Counts by label in a sentence: `1,276 favor (48.5%), …`."""
+    """List counts by label: `1,276 favor (48.5%), …`."""
     whole = sum(counts.get(name, 0) for name in names)
     return listed(f"{counts.get(name, 0):,} {name} ({share(counts.get(name, 0), whole)})" for name in names)

@@ -1,7 +1,7 @@
-"""Where a release comes from, for machines: settings.toml, codemeta.json, and an RO-Crate of the Workflow Run profile.
+"""Machine-readable provenance: settings.toml, codemeta.json, and an RO-Crate with the Workflow Run profile.
 
-The crate's workflow is the study's settings, run by covmis; an action for each stage (from the ledger) and each round
-(with its seal). Probabilities and weights are described as what the rows' probabilities were.
+The crate's workflow is the study's settings, run by covmis, with an action for each stage (from the ledger) and each round
+(with its seal). Probabilities and weights are described by the design of the rows' draws.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ UNSTATED = "No licence has been stated"
 
 
 def settings_told(facts: ReleaseFacts) -> str:
-    """settings.toml: the settings that governed the data, without places and people."""
+    """Return settings.toml: the settings that governed the data, without paths and people."""
     kept = {
         name: getattr(facts, name) for name in ("labels", "retrieval", "cleaning", "sampling", "annotation", "release")
     }  # fmt: skip
@@ -48,7 +48,7 @@ def settings_told(facts: ReleaseFacts) -> str:
 
 
 def codemeta(facts: ReleaseFacts, lead: str) -> str:
-    """codemeta.json (CodeMeta 3.0): the corpus, and the software that made it."""
+    """Return codemeta.json (CodeMeta 3.0): the corpus, and the software that created it."""
     licence = licence_of(facts.release.licence)
     described: dict[str, Any] = {
         "@context": "https://w3id.org/codemeta/3.0",
@@ -68,7 +68,7 @@ def codemeta(facts: ReleaseFacts, lead: str) -> str:
 
 
 def ro_crate(facts: ReleaseFacts, lead: str, data: Sequence[ReleasedFile], texts: Iterable[str]) -> str:
-    """ro-crate-metadata.json. `data` are the data files, `texts` the names of the others."""
+    """Return ro-crate-metadata.json. `data` are the data files, `texts` the names of the others."""
     licence = licence_of(facts.release.licence)
     sizes: dict[str, int | None] = dict.fromkeys(texts) | {file.name: file.size for file in data}
     files = [
@@ -138,7 +138,7 @@ CONTEXT = "https://w3id.org/ro/crate/1.1/context"
 
 
 def _stage(stage: StageFacts, facts: ReleaseFacts) -> dict[str, Any]:
-    """A line of the ledger: a stage, and the hashes of the tables that it made."""
+    """Return a stage of the ledger with the hashes of its tables."""
     tables = ", ".join(f"{table} sha256 {digest}" for table, digest in stage.tables.items())
     return {
         "@id": f"#stage-{stage.name}", "@type": "CreateAction", "name": f"covmis run {stage.name}",
@@ -162,7 +162,7 @@ def _round(round_: RoundFacts, facts: ReleaseFacts) -> dict[str, Any]:
 
 
 def _sealed(facts: ReleaseFacts) -> list[dict[str, Any]]:
-    """The seals, each a value that the release was made from."""
+    """Return the seals, each as an input of the release."""
     return [
         {
             "@id": f"#seal-{round_.name}", "@type": "PropertyValue", "name": f"seal of round {round_.name}",

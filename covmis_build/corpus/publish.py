@@ -1,4 +1,4 @@
-"""Everything that is in data/release: data, card, methods, statistics, metadata, readers, checksums."""
+"""Write data/release: data, card, methods, statistics, metadata, readers, checksums."""
 
 from __future__ import annotations
 
@@ -75,17 +75,17 @@ SOMETIMES = (
     "CITATION.cff", "LICENCE.txt", f"{HUGGING_FACE}/{ANNOTATIONS}.parquet", f"{HUGGING_FACE}/corpus.parquet",
     *(f"{HUGGING_FACE}/{part}.parquet" for part in PARTS), BUNDLE,
 )  # fmt: skip
-"""The files that a release may have next to those that it always has."""
+"""Optional files of a release."""
 
 
 @dataclass(frozen=True)
 class Beside:
-    """What is in a release next to the corpus, as far as the study has it."""
+    """Content of a release besides the corpus, as far as the study has it."""
 
     labels: pd.DataFrame | None = None
-    """People's labels that count."""
+    """Annotators' labels that count."""
     secret: str = ""
-    """Shuffles the codes of people; known to the study alone."""
+    """Shuffles annotator codes; known only to the study."""
     claims: pd.DataFrame | None = None
     """The table of claims, with their queries."""
     splits: pd.DataFrame | None = None
@@ -103,11 +103,11 @@ def write_release(
     bundle: Callable[[bytes, dict[str, str]], tuple[bytes, str]] | None = None,
     shares: pd.DataFrame | None = None,
 ) -> Statistics:
-    """Write a whole release and return its statistics.
+    """Write a complete release and return its statistics.
 
-    `shares` are the study's estimates. `texts` (by item_id) are counted for the lengths, and written only if `facts.release.text` says so and the corpus
-    holds them. Checksums go first and come back last: a folder without them is not a finished release. What an earlier
-    release had besides goes, too.
+    `shares` are the study's estimates. `texts` (by item_id) are counted for lengths, and written only if
+    `facts.release.text` is set and the corpus has them. Checksums are deleted first and written last: a folder without
+    them is not a finished release. Other files of an earlier release are deleted.
     """
     text, beside = facts.release.text, beside or Beside()
     numbers = statistics(corpus, facts.labels.values, texts, shares)
@@ -134,7 +134,7 @@ def write_release(
 
 
 def data_hashes(folder: Path, facts: ReleaseFacts) -> dict[str, str]:
-    """The SHA-256 of each data file of a release, and of its facts: everything else is rendered from them."""
+    """Return the SHA-256 of each data file of a release, and of its facts, from which all other files are rendered."""
     data = [
         name
         for name in (*ALWAYS, *SOMETIMES)
@@ -145,7 +145,7 @@ def data_hashes(folder: Path, facts: ReleaseFacts) -> dict[str, str]:
 
 
 def _clear(folder: Path) -> None:
-    """What tells that a release is finished goes, and what an earlier or a killed one left and this one may not have."""
+    """Delete the mark of a finished release, and leftovers of an earlier or interrupted one."""
     for name in (CHECKSUMS, SIGNATURE, *SOMETIMES):
         storage.remove(folder / name)
     for path in folder.rglob(".*.part") if folder.is_dir() else ():
@@ -156,7 +156,7 @@ def _clear(folder: Path) -> None:
 def _write_beside(
     folder: Path, beside: Beside, corpus: pd.DataFrame, facts: ReleaseFacts, numbers: Statistics
 ) -> None:
-    """The tables next to the corpus, as far as the study has them."""
+    """Write the tables besides the corpus that the study has."""
     if beside.labels is not None:
         _write_labels(folder, beside, corpus, facts, numbers)
     if beside.claims is not None:
@@ -170,7 +170,7 @@ def _write_beside(
 
 
 def hub_parts(corpus: pd.DataFrame, divided: pd.DataFrame | None) -> dict[str, pd.DataFrame]:
-    """The files of the Hugging Face folder: the corpus, or a file for each part that has rows."""
+    """Return the files of the Hugging Face folder: the corpus, or one file per non-empty part."""
     if divided is None:
         return {"corpus": corpus}
     part_of = corpus["item_id"].map(divided.set_index("item_id")["part"])
@@ -180,7 +180,7 @@ def hub_parts(corpus: pd.DataFrame, divided: pd.DataFrame | None) -> dict[str, p
 def _write_labels(
     folder: Path, beside: Beside, corpus: pd.DataFrame, facts: ReleaseFacts, numbers: Statistics
 ) -> None:
-    """What people said, person by person unless [release] individual_labels is off, and soft labels."""
+    """Write soft labels, and individual labels unless [release] individual_labels is off."""
     assert beside.labels is not None
     soft = people_labels.soft_labels(beside.labels, corpus, numbers.labels)
     soft_resource(numbers.labels).write(folder, soft)
@@ -204,7 +204,7 @@ def _parquet_bytes(rows: pd.DataFrame, schema: pa.Schema) -> bytes:
 
 
 def _first_row(folder: Path) -> dict[str, str]:
-    """The first item of the corpus, as its file has it."""
+    """Return the first item of the corpus as in its file."""
     with (folder / "corpus.csv").open(encoding="utf-8-sig", newline="") as file:
         return next(csv.DictReader(file), {})
 
@@ -212,7 +212,7 @@ def _first_row(folder: Path) -> dict[str, str]:
 def rendered(
     folder: Path, facts: ReleaseFacts, numbers: Statistics, divided: pd.DataFrame | None
 ) -> dict[str, str]:
-    """Every file of a release that follows from its facts and its data files, by name; `covmis verify` compares."""
+    """Return all files of a release that follow from its facts and data files; `covmis verify` compares them."""
     lead, title = card.lead(facts, numbers), croissant.safe_name(facts.title)
     told = card.markdown_card(facts, numbers)
     resources = resources_of(folder, facts, numbers.labels)
@@ -255,7 +255,7 @@ def rendered(
 
 
 def checksums(folder: Path) -> str:
-    """The released files as `sha256sum` writes and checks them."""
+    """Return the released files in the format of `sha256sum`."""
     names = sorted([*ALWAYS, *(name for name in SOMETIMES if (folder / name).exists())])
     return "".join(f"{_described(folder / name)[0]}  {name}\n" for name in names)
 
@@ -271,7 +271,7 @@ def _statistics_json(facts: ReleaseFacts, numbers: Statistics) -> str:
 
 
 def _survey_scripts(labels: Sequence[str]) -> dict[str, str]:
-    """Scripts for R (survey) and Python (numpy; svy) that estimate from a release alone, by name, for these labels."""
+    """Return scripts for R (survey) and Python (numpy; svy) that compute estimates from a release, for these labels."""
     folder = files(__package__) / "scripts"
     written = ", ".join(json.dumps(label, ensure_ascii=False) for label in labels)
     for_r, *for_python = (

@@ -1,7 +1,7 @@
-"""What a release says, counted again from the files next to it: statistics, card, metadata, agreement, soft labels.
+"""Recompute a release from its data files: statistics, card, metadata, agreement, soft labels.
 
-Texts and settings cannot be counted, nor the pool that intervals need: lengths and intervals stand as they are; settings
-are compared where there is a bundle, and so are the intervals.
+Texts, settings and the target population (needed for intervals) are not in it: lengths and intervals are accepted as they
+are. With a package, settings and intervals are compared, too.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ if TYPE_CHECKING:
 
 CLOSE = 1e-9
 DRAWING = re.compile(r"<svg.*?</svg>", re.DOTALL)
-"""Figures come out otherwise with other versions of what draws them; their numbers are in tables next to them."""
+"""Figures differ between versions of the drawing library; their numbers are also in tables."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One question and its answer; `detail` says what is wrong, or how much was looked at."""
+    """A question and its answer. `detail` gives the problem, or how much was checked."""
 
     what: str
     passed: bool
@@ -58,11 +58,11 @@ class Check:
 
 
 def check_by_recount(folder: Path, corpus: pd.DataFrame) -> list[Check]:
-    """Whatever can be counted from the release itself."""
+    """Check everything that can be recomputed from the release itself."""
     try:
         facts = release_facts.from_json((folder / FACTS).read_bytes())
     except (OSError, ValueError):
-        return []  # a failed check on its own, as is an item that stands there twice
+        return []  # a separate check reports this, and repeated items
     if corpus["item_id"].duplicated().any():
         return []
     try:
@@ -81,7 +81,7 @@ def check_by_recount(folder: Path, corpus: pd.DataFrame) -> list[Check]:
 
 
 def read_beside(path: Path) -> pd.DataFrame | None:
-    """A CSV file of a release as text; None where it is not there."""
+    """Read a CSV file of a release as text; None if missing."""
     import pandas as pd
 
     if not path.is_file():
@@ -104,7 +104,7 @@ def _hub_copy(folder: Path, corpus: pd.DataFrame, divided: pd.DataFrame | None) 
 
 
 def _splits(facts: ReleaseFacts, corpus: pd.DataFrame, divided: pd.DataFrame | None) -> list[Check]:
-    """Every item in one part, and no group, nor a claim where claims were to stay whole, in two."""
+    """Check that every item is in one part, and that no group (or claim, if required) is in two."""
     if divided is None:
         return [] if facts.parts is None else [Check("the parts are there", passed=False)]
     same = divided["item_id"].tolist() == corpus["item_id"].tolist() and set(divided["part"]) <= set(PARTS)
@@ -123,7 +123,7 @@ def _splits(facts: ReleaseFacts, corpus: pd.DataFrame, divided: pd.DataFrame | N
 
 
 def _other_shapes(folder: Path, corpus: pd.DataFrame) -> list[Check]:
-    """The corpus in COVMis-Stance's shape, and its claims."""
+    """Check the corpus in COVMis-Stance's format, and its claims."""
     stance, claims = (read_beside(folder / f"{name}.csv") for name in (STANCE, MISINFORMATION))
     checks = []
     if stance is not None:
@@ -142,7 +142,7 @@ def _other_shapes(folder: Path, corpus: pd.DataFrame) -> list[Check]:
 
 
 def _weights(folder: Path, corpus: pd.DataFrame) -> list[Check]:
-    """Replicate weights: each replicate has none of one claim, and the others more by G/(G - 1)."""
+    """Check replicate weights: each replicate omits one claim and multiplies the others by G/(G - 1)."""
     import numpy as np
 
     weights = read_beside(folder / f"{WEIGHTS}.csv")
@@ -168,7 +168,7 @@ def _weights(folder: Path, corpus: pd.DataFrame) -> list[Check]:
 
 
 def _facts_of_rows(facts: ReleaseFacts, corpus: pd.DataFrame) -> Check:
-    """What facts.json says of the rows: platforms, days, audited labels."""
+    """Check facts.json against the rows: platforms, days, audited labels."""
     audited = corpus[corpus["how"] == "audited"]
     rule = audited["kind"].map(facts.labels.automatic)
     audit = len(audited), int((audited["label"] != rule).sum())
@@ -190,7 +190,7 @@ def _facts_of_rows(facts: ReleaseFacts, corpus: pd.DataFrame) -> Check:
 def _statistics(
     folder: Path, facts: ReleaseFacts, corpus: pd.DataFrame, divided: pd.DataFrame | None
 ) -> list[Check]:
-    """Statistics counted again, and every page and every file of metadata rebuilt from them."""
+    """Recompute statistics, and rebuild every page and metadata file from them."""
     import pandas as pd
 
     try:
@@ -219,7 +219,7 @@ def _statistics(
 
 
 def _other_shares(shares: pd.DataFrame, corpus: pd.DataFrame) -> list[str]:
-    """Labels whose estimated share is not that of the rows' weights; with checked automatic labels, nor unweighted."""
+    """Return labels whose estimated share differs from the weights' or (with audited labels) the unweighted one."""
     import numpy as np
 
     wrong = []
@@ -238,7 +238,7 @@ def _other_shares(shares: pd.DataFrame, corpus: pd.DataFrame) -> list[str]:
 
 
 def _same(first: Any, second: Any) -> bool:
-    """Equal, numbers to nine digits."""
+    """True if equal, numbers to nine digits."""
     if isinstance(first, list) and isinstance(second, list):
         return len(first) == len(second) and all(map(_same, first, second))
     if isinstance(first, dict) and isinstance(second, dict):
@@ -249,7 +249,7 @@ def _same(first: Any, second: Any) -> bool:
 
 
 def _people(folder: Path, facts: ReleaseFacts, corpus: pd.DataFrame) -> list[Check]:
-    """Each person's labels against the corpus, the soft labels and kappa."""
+    """Check individual labels against the corpus, the soft labels and kappa."""
     import pandas as pd
 
     labels = read_beside(folder / f"{ANNOTATIONS}.csv")
@@ -284,7 +284,7 @@ def _people(folder: Path, facts: ReleaseFacts, corpus: pd.DataFrame) -> list[Che
 
 
 def _contradicted(labels: pd.DataFrame, gold: pd.DataFrame) -> list[str]:
-    """Items whose label in the corpus is not the one that `how` says it is."""
+    """Return items whose corpus label contradicts `how`."""
     known = labels[(labels["status"] == "given") & labels["item_id"].isin(gold.index)]
     answers: dict[str, dict[str, list[str]]] = {}
     for item, phase, label in zip(known["item_id"], known["phase"], known["label"], strict=True):
@@ -294,7 +294,7 @@ def _contradicted(labels: pd.DataFrame, gold: pd.DataFrame) -> list[str]:
 
 
 def _follows(label: str, how: str, said: dict[str, list[str]]) -> bool:
-    """Whether this label came about as `how` says; `said` has the labels of each phase.
+    """True if this label follows from `how`; `said` has the labels of each phase.
 
     >>> _follows("favor", "majority", {"independent": ["favor", "favor", "against"]})
     True
@@ -315,7 +315,7 @@ def _follows(label: str, how: str, said: dict[str, list[str]]) -> bool:
 
 
 def _kappa(facts: ReleaseFacts, labels: pd.DataFrame) -> list[Check]:
-    """Kappa of the labels that were given before any discussion, over all rounds and for each."""
+    """Check kappa of independent labels, over all rounds and for each."""
     counted = [round_ for round_ in facts.rounds if not round_.pilot]
     missing = sum(count for why, count in facts.left_out.items() if why != LeftOut.PILOT)
     what = "kappa is that of what people said"
@@ -334,7 +334,7 @@ def _kappa(facts: ReleaseFacts, labels: pd.DataFrame) -> list[Check]:
 
 
 def _headline(rows: pd.DataFrame, names: tuple[str, ...]) -> float | None:
-    """The headline coefficient of these labels; None where it is not defined."""
+    """Return the headline coefficient of these labels; None if undefined."""
     from covmis_build.stats.agreement import headline
 
     codes = (

@@ -1,7 +1,7 @@
-"""From gold labels and frozen items to the corpus: one row a labelled item, with how it came about and its weight.
+"""Build the corpus from gold labels and frozen items: one row per labelled item, with label source and weight.
 
-The corpus is made from what was frozen when rounds were opened, never from today's build: so a release does not
-change because new posts arrived. Every frozen item is either a row or counted in `left_out`.
+The corpus uses the items frozen when rounds were opened, not the current build, so new posts do not change a release. Every
+frozen item is either a row or counted in `left_out`.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ MAIL = re.compile(
     r"(?<![@\w.+-])[A-Za-z0-9_%+-][A-Za-z0-9._%+-]*@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}"
 )
 MENTION = re.compile("[@\N{FULLWIDTH COMMERCIAL AT}]" + r"\w[\w-]*(?:\.[\w-]+)*(?:@[\w-]+(?:\.[\w-]+)+)?")
-"""Names as X, Bluesky and Mastodon write them: @name, @name.example.org, @name@instance.org."""
+"""User names in the formats of X, Bluesky and Mastodon: @name, @name.example.org, @name@instance.org."""
 PROFILE = re.compile(r"((?:twitter|x)\.com/)(?!(?:i|search|hashtag|home|intent|share)\b)(\w+)", re.IGNORECASE)
-"""Links to a profile or to a post say whose it is."""
+"""Links to a profile or post, which contain the user name."""
 
 MASK = "@user"
 
@@ -46,11 +46,11 @@ def make_corpus(
     *,
     purged: Collection[str] = frozenset(),
 ) -> pd.DataFrame:
-    """The table `corpus`, sorted by item: every frozen item that has a gold label and was not purged.
+    """Return the table `corpus`, sorted by item: every frozen item with a gold label that was not purged.
 
-    Items of pilot rounds do not count. `purged` names posts by their id, with or without the platform's prefix.
-    Without `options.text`, the column `text` is empty; with it, mentions are masked unless that is turned off.
-    The weight is 1/(p_claim·p_sample): how many unique posts this row represents.
+    Items of pilot rounds are excluded. `purged` names posts by id, with or without the platform's prefix. Without
+    `options.text` the column `text` is empty; with it, mentions are masked unless that is turned off. The weight is
+    1/(p_claim·p_sample): the number of unique posts that this row represents.
     """
     import pandas as pd
 
@@ -78,13 +78,13 @@ def make_corpus(
 def left_out(
     gold: pd.DataFrame, frozen: pd.DataFrame, purged: Collection[str] = frozenset()
 ) -> dict[LeftOut, int]:
-    """How many frozen items are not in the corpus, by reason; with the corpus they add up to all frozen items."""
+    """Count frozen items that are not in the corpus, by reason. With the corpus they sum to all frozen items."""
     reasons = _with_reason(gold, frozen, purged)["reason"]
     return {reason: int((reasons == reason).sum()) for reason in LeftOut}
 
 
 def _with_reason(gold: pd.DataFrame, frozen: pd.DataFrame, purged: Collection[str]) -> pd.DataFrame:
-    """The frozen items, each with the reason why it is omitted, or an empty one."""
+    """Return the frozen items with the reason for omission, or an empty one."""
     doubled = gold.loc[gold["item_id"].duplicated(), "item_id"]
     if len(doubled):
         raise InputError(f"the item {doubled.iloc[0]} has two gold labels", remedy="Gold has one row an item")
@@ -105,13 +105,13 @@ def _with_reason(gold: pd.DataFrame, frozen: pd.DataFrame, purged: Collection[st
 
 
 def is_forgotten(frozen: pd.DataFrame) -> pd.Series[bool]:
-    """The frozen items that a purge has emptied: it takes text and salt."""
+    """Mark frozen items that were purged (without text and salt)."""
     salt = frozen["salt"] if "salt" in frozen else frozen["text"]
     return (salt.fillna("") == "") & (frozen["text"].fillna("") == "")
 
 
 def mask_mentions(text: str) -> str:
-    """The text with every account named the same: mentions, mail addresses, and names within links.
+    """Replace every account name in the text: mentions, e-mail addresses, and names in links.
 
     >>> mask_mentions(".@WHO: mail a@b.org, ask @ann@example.org or https://x.com/WHO/status/12")
     '.@user: mail @user, ask @user or https://x.com/user/status/12'

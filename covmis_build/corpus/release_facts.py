@@ -1,6 +1,6 @@
-"""Everything that card, methods and metadata say, gathered once: each number computed from tables, none typed.
+"""All facts in card, methods and metadata, collected once; each number is computed from tables.
 
-A release holds its facts (facts.json), so that its users can render the card again and compare.
+A release contains its facts (facts.json), so that its users can render the card again and compare.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ PLATFORMS = {"x": "X", "bsky": "Bluesky", "masto": "Mastodon"}
 
 @dataclass(frozen=True, slots=True)
 class FlowStep:
-    """One row of the study's flow, as `covmis status` shows it."""
+    """A row of the study's flow, as in `covmis status`."""
 
     keeps: str
-    """What is left after this step, in words."""
+    """Description of what this step keeps."""
     claims: int
     pairs: int | None
-    """Pairs of claim and post left; None before there are any."""
+    """Kept claim-post pairs; None before there are any."""
     dropped_pairs: int | None
     reasons: Mapping[str, int]
-    """Why, with counts."""
+    """Reason → number dropped."""
 
 
 @dataclass(frozen=True, slots=True)
 class Coefficient:
-    """A coefficient of agreement, with its one interval.
+    """An agreement coefficient with its interval.
 
     >>> from covmis_build.stats.intervals import Interval
     >>> str(Coefficient("Cohen's kappa", 0.6712, Interval(0.6, 0.74, "claims")))
@@ -52,7 +52,7 @@ class Coefficient:
 
 @dataclass(frozen=True, slots=True)
 class StageFacts:
-    """What the ledger says of a stage: which covmis made which tables, by their hashes."""
+    """A stage in the ledger: covmis's version, and its tables' hashes."""
 
     name: str
     version: str
@@ -61,15 +61,15 @@ class StageFacts:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """How the corpus was divided."""
+    """The corpus's splits."""
 
     scheme: str
     together: str
-    """What is never torn, in words; empty where time alone counts."""
+    """Description of what stays in one part; empty if only time matters."""
     near_copies: int | None = None
-    """Pairs of near-duplicates whose two posts are in different parts; None where texts were not at hand."""
+    """Near-duplicate pairs in different parts; None without texts."""
     findings: Sequence[str] = ()
-    """What the parts share, as `covmis evaluate leakage` says it."""
+    """What the parts share, as reported by `covmis evaluate leakage`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,33 +78,33 @@ class Audit:
 
     audited: int = 0
     changed: int = 0
-    """Those that they did not confirm."""
+    """Number that people changed."""
     sentences: Sequence[str] = ()
-    """The error rate of each automatic label, as `covmis estimate` says it."""
+    """The error rate of each automatic label, as reported by `covmis estimate`."""
 
 
 @dataclass(frozen=True)
 class RoundFacts:
-    """A round of annotation: its size, its agreement, its guideline, its seal."""
+    """An annotation round: size, agreement, guideline, seal."""
 
     name: str
     pilot: bool
     claims: int
     items: int
     for_people: int
-    """Items that people labelled: all but the automatic ones outside the audit."""
+    """Items labelled by people: all except automatic ones outside the audit."""
     raw_agreement: Coefficient | None = None
-    """As its report has it; None before `covmis round report`, and where it is not defined."""
+    """As in its report; None before `covmis round report`, or if undefined."""
     kappa: Coefficient | None = None
     """The report's headline."""
     guideline: str = ""
-    """The guideline's hash, short."""
+    """Abbreviated hash of the guideline."""
     seal: str = ""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A setting that is another today than it was for some rounds."""
+    """A setting that has changed since some rounds."""
 
     setting: str
     then: str
@@ -118,7 +118,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class ReleaseFacts:
-    """What is known about a release besides its rows."""
+    """Facts about a release besides its rows."""
 
     title: str
     date: str
@@ -130,49 +130,49 @@ class ReleaseFacts:
     sampling: options.Sampling = field(default_factory=options.Sampling)
     annotation: options.Annotation = field(default_factory=options.Annotation)
     differences: Sequence[Difference] = ()
-    """Settings that governed the data and are others today; the fields above have those that governed."""
+    """Settings that changed since; the other fields have those that governed the data."""
     flow: Sequence[FlowStep] = ()
     rounds: Sequence[RoundFacts] = ()
     kappa: Coefficient | None = None
     """Over all rounds that count."""
     kappa_items: int = 0
-    """The items that two people labelled, on which it is; 0 where that is not known."""
+    """Number of items with two labels, the basis of kappa; 0 if unknown."""
     left_out: Mapping[LeftOut, int] = field(default_factory=dict)
     audit: Audit = field(default_factory=Audit)
     platforms: Mapping[str, int] = field(default_factory=dict)
     made_ids: int | None = None
-    """Posts whose ids covmis made, because their files have none: no platform can be asked for them. Unknown before 0.2."""
+    """Posts without a platform's id, which cannot be looked up. Unknown before 0.2."""
     period: tuple[str, str] = ("", "")
-    """First and last day of the posts, empty where unknown."""
+    """First and last day of the posts; empty if unknown."""
     annotators: int = 0
-    """People who labelled at least one item of a round that counts; their codes are not told."""
+    """Number of annotators with at least one label in a non-pilot round."""
     machines: tuple[str, ...] = ()
-    """Machines that labelled next to them, by their codes."""
+    """Codes of models that also labelled."""
     stages: Sequence[StageFacts] = ()
     parts: Parts | None = None
     data_statement: str = ""
-    """The study's own words on who annotated, how and why, in Markdown."""
+    """The study's own data statement in Markdown."""
     recall: Sequence[str] = ()
-    """What the study's recall draw says, as `covmis recall report` does; nothing if there was none."""
+    """The result of the study's recall draw, as in `covmis recall report`; empty without one."""
     licence_text: str = ""
-    """The licence, where [release] licence names a file of the study."""
+    """The licence text if [release] licence names a file of the study."""
     root: str = ""
-    """The root hash: over every data file of the release, its bundle with all seals, and these facts but for it and the date."""
+    """Root hash of all data files, the package with all seals, and these facts (without the hash itself and the date)."""
 
     @property
     def can_be_fetched(self) -> bool:
-        """Whether covmis can fetch posts of at least one of the platforms."""
+        """True if covmis can fetch posts of at least one of the platforms."""
         return not self.platforms or not set(PLATFORMS.values()).isdisjoint(self.platforms)
 
     @property
     def sealed_rounds(self) -> str:
-        """How many rounds are sealed, in words."""
+        """Number of sealed rounds as text."""
         sealed = sum(bool(round_.seal) for round_ in self.rounds)
         return f"{sealed} of {len(self.rounds)} rounds sealed"
 
     @property
     def machines_told(self) -> str:
-        """That machines labelled, too, in a sentence; empty without one."""
+        """State that models labelled, too; empty without any."""
         if not self.machines:
             return ""
         return (
@@ -183,7 +183,7 @@ class ReleaseFacts:
 
     @property
     def claims_a_round(self) -> int:
-        """Claims in the largest round that counts."""
+        """Number of claims in the largest round that counts."""
         return max(
             (round_.claims for round_ in self.rounds if not round_.pilot),
             default=self.annotation.claims_per_round,
@@ -191,42 +191,42 @@ class ReleaseFacts:
 
 
 def audit_counts(corpus: pd.DataFrame, frozen: pd.DataFrame) -> Audit:
-    """How many automatic labels of the corpus people checked, and how many of those they changed."""
+    """Return how many automatic labels of the corpus people checked, and how many they changed."""
     checked = corpus[corpus["how"] == "audited"].merge(frozen[["item_id", "automatic_label"]], on="item_id")
     return Audit(len(checked), int((checked["label"] != checked["automatic_label"]).sum()))
 
 
 def platform_counts(corpus: pd.DataFrame) -> dict[str, int]:
-    """Rows by platform, from the prefix of their ids."""
+    """Count rows by platform, from the prefix of their ids."""
     prefixes = corpus["post_id"].str.partition(":")[0].value_counts().sort_index()
     return {PLATFORMS.get(str(name), str(name)): int(count) for name, count in prefixes.items()}
 
 
 def count_made_ids(corpus: pd.DataFrame) -> int:
-    """Posts whose ids covmis made of their rows."""
+    """Count posts with ids made by covmis."""
     return int(corpus.loc[corpus["native_id"].str.startswith("row:"), "post_id"].nunique())
 
 
 def period(corpus: pd.DataFrame) -> tuple[str, str]:
-    """The first and last day on which a post of the corpus was made."""
+    """Return the first and last day of posts in the corpus."""
     days = sorted(day[:10] for day in corpus["created_at"].fillna("") if day)
     return (days[0], days[-1]) if days else ("", "")
 
 
 def to_json(facts: ReleaseFacts) -> str:
-    """The facts as facts.json has them."""
+    """Return the facts as in facts.json."""
     import msgspec
 
     return msgspec.json.format(msgspec.json.encode(facts), indent=1).decode() + "\n"
 
 
 def hashed(facts: ReleaseFacts) -> bytes:
-    """The facts as the root hash covers them: without itself and without the day, so that every day gives the same."""
+    """Return the facts for the root hash: without the hash itself and the date, so that the day does not matter."""
     return to_json(replace(facts, root="", date="")).encode()
 
 
 def from_json(data: bytes) -> ReleaseFacts:
-    """The facts of a facts.json; raises ValueError if it is none."""
+    """Read facts.json; raises ValueError if invalid."""
     import msgspec
 
     facts = msgspec.json.decode(data, type=dict[str, Any])

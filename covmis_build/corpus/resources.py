@@ -1,4 +1,4 @@
-"""The tables of a release: what each row and each column is. Metadata and readers for R and pandas are made of these."""
+"""The tables of a release: meaning of rows and columns, for metadata and the readers for R and pandas."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ class Resource:
     key: tuple[str, ...]
     schema: pa.Schema
     meanings: Mapping[str, str]
-    """What each column holds, in words."""
+    """Column → meaning."""
     allowed: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """The values that a column may have."""
+    """Column → allowed values."""
     parquet: bool = False
-    """Whether the same rows are in a Parquet file, too."""
+    """True if the same rows are also in a Parquet file."""
 
     @property
     def source(self) -> str:
-        """The file that keeps types best."""
+        """The file with exact types."""
         return f"{self.name}.parquet" if self.parquet else f"{self.name}.csv"
 
     def type_of(self, column: str) -> str:
-        """The column's type, in Frictionless' words."""
+        """Return the column's type in Frictionless' vocabulary."""
         return TYPES[str(self.schema.field(column).type)]
 
     def write(self, folder: Path, rows: pd.DataFrame) -> None:
@@ -86,7 +86,7 @@ CLAIMS = Resource(
 
 
 def corpus_resource(facts: ReleaseFacts, labels: Sequence[str]) -> Resource:
-    """The corpus itself."""
+    """Describe the corpus."""
     schema = tables.SCHEMAS["corpus"]
     kept = [schema.field(name) for name in convert.columns(text=facts.release.text)]
     return Resource(
@@ -97,7 +97,7 @@ def corpus_resource(facts: ReleaseFacts, labels: Sequence[str]) -> Resource:
 
 
 def soft_resource(labels: Sequence[str]) -> Resource:
-    """The soft labels of this scheme."""
+    """Describe the soft labels of this scheme."""
     return Resource(
         SOFT_LABELS, "The shares of people who gave an item each label, before any discussion.", ("item_id",),
         people_labels.soft_schema(labels), people_labels.soft_meanings(labels),
@@ -105,7 +105,7 @@ def soft_resource(labels: Sequence[str]) -> Resource:
 
 
 def weights_resource(columns: Sequence[str]) -> Resource:
-    """Replicate weights, as many as these columns say."""
+    """Describe the replicate weights with these columns."""
     told = {
         **{name: people_labels.MEANINGS[name] for name in ("item_id", "claim_id")},
         "design": "how the post was drawn: poisson (by its own probability) or two_phase (a fixed number a claim)",
@@ -124,7 +124,7 @@ def weights_resource(columns: Sequence[str]) -> Resource:
 
 
 def resources_of(folder: Path, facts: ReleaseFacts, labels: Sequence[str]) -> list[Resource]:
-    """The tables that this release has."""
+    """Return the tables of this release."""
     weights = folder / f"{WEIGHTS}.csv"
     header = weights.read_text("utf-8-sig").split("\n", 1)[0].strip().split(",") if weights.is_file() else []
     beside = [

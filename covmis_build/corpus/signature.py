@@ -1,4 +1,4 @@
-"""A signature over checksums.txt by an SSH key (`ssh-keygen -Y`), so that who has the release knows whose it is."""
+"""Sign checksums.txt with an SSH key (`ssh-keygen -Y`), so that users can verify the publisher."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from covmis_build.errors import InputError
 SIGNED = "checksums.txt"
 SIGNATURE = f"{SIGNED}.sig"
 NAMESPACE = "covmis-release"
-"""What the signature is for: one made for something else does not pass."""
+"""Purpose of the signature: signatures for other purposes are invalid."""
 
 
 def sign(folder: Path, key: Path) -> Path:
-    """Sign a finished release with this private key (or the public one of a key that an agent holds)."""
+    """Sign a finished release with this private key (or the public key of one held by an agent)."""
     if not key.is_file():
         raise InputError(
             "is not there", file=key, remedy="Name an SSH key; `ssh-keygen -t ed25519` makes one"
@@ -35,22 +35,22 @@ def sign(folder: Path, key: Path) -> Path:
 
 
 def checked(folder: Path, signers: Path | None) -> tuple[bool, str]:
-    """Whether the signature is one of these checksums, and whose; `signers` as ssh-keygen(1), ALLOWED SIGNERS."""
+    """Verify the signature of these checksums and return the signer; `signers` as in ssh-keygen(1), ALLOWED SIGNERS."""
     at = str(folder / SIGNATURE)
     if signers is None:
-        passed, told = _asked(folder, "check-novalidate", "-n", NAMESPACE, "-s", at)
+        passed, told = _run_ssh_keygen(folder, "check-novalidate", "-n", NAMESPACE, "-s", at)
         return passed, f"{told}; whose key that is, `--signers FILE` tells" if passed else told
     if not signers.is_file():
         raise InputError("is not there", file=signers, remedy="See ALLOWED SIGNERS in `man ssh-keygen`")
-    known, names = _asked(folder, "find-principals", "-s", at, "-f", str(signers))
+    known, names = _run_ssh_keygen(folder, "find-principals", "-s", at, "-f", str(signers))
     if not known or not names:
         return False, f"the key is none of {signers.name}"
-    return _asked(
+    return _run_ssh_keygen(
         folder, "verify", "-n", NAMESPACE, "-s", at, "-f", str(signers), "-I", names.split(",")[0].strip()
     )
 
 
-def _asked(folder: Path, question: str, *words: str) -> tuple[bool, str]:
+def _run_ssh_keygen(folder: Path, question: str, *words: str) -> tuple[bool, str]:
     done = _ssh_keygen(question, *words, given=(folder / SIGNED).read_text("utf-8"))
     return done.returncode == 0, _last(done.stdout if done.returncode == 0 else done.stderr)
 

@@ -1,4 +1,4 @@
-"""What the corpus contains, in numbers: the paper's Table 4, per claim, per month, lengths, weights, estimates."""
+"""Statistics of the corpus: the paper's Table 4, per claim, per month, lengths, weights, estimates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SOURCES = {"title": "Title", "news_url": "URL", "fact_check_url": "URL", "keywords": "Keywords"}
-"""The paper's Table 4 counts the two kinds of URL together."""
+"""Row groups of the paper's Table 4, which combines both kinds of URL."""
 
 ESTIMANDS = {
     Estimand.MESSAGES: f"{Estimand.MESSAGES.in_words} that were retrieved and kept",
@@ -25,28 +25,28 @@ ESTIMANDS = {
 
 @dataclass(frozen=True)
 class Statistics:
-    """Finished tables; `to_dict` is what statistics.json holds."""
+    """The finished tables; `to_dict` is the content of statistics.json."""
 
     labels: tuple[str, ...]
     rows: int
     claims: int
     by_source: pd.DataFrame
-    """Title, URL, Keywords and Total: as printed in the paper's Table 4."""
+    """Title, URL, Keywords and Total, as in the paper's Table 4."""
     by_kind: pd.DataFrame
-    """Each query type: rows a label, in all, labelled automatically and by people."""
+    """Rows per label for each query type: all, automatic, and by people."""
     by_how: pd.DataFrame
     per_claim: pd.DataFrame
     claim_sizes: pd.DataFrame
-    """Rows a claim: mean, standard deviation, smallest, largest; the whole and by kind."""
+    """Rows per claim: mean, standard deviation, minimum, maximum; overall and by query type."""
     per_month: pd.DataFrame
     lengths: pd.DataFrame
-    """Words and characters a text, by label; empty where no text is at hand."""
+    """Words and characters per text by label; empty without texts."""
     weights: pd.DataFrame
     shares: pd.DataFrame
-    """Estimated share of each label with a 95% interval, for both estimands: the estimates of `covmis estimate`."""
+    """Estimated share of each label with a 95% interval, for both estimands, as in `covmis estimate`."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain lists and numbers, null for what is undefined."""
+        """Return plain lists and numbers, null if undefined."""
         return {table.name: plain(getattr(self, table.name)) for table in fields(self)}
 
 
@@ -58,7 +58,7 @@ def statistics(
 ) -> Statistics:
     """Count the corpus. `labels` gives their order; `texts` (by item_id) replaces texts that are not released.
 
-    `shares` are the study's estimates (what `covmis estimate` prints), of which those of the whole pool stand here.
+    `shares` are the study's estimates (as printed by `covmis estimate`), of which those for the target population are used.
     """
     import pandas as pd
 
@@ -97,7 +97,7 @@ def statistics(
 def _crossed(
     frame: pd.DataFrame, by: str, rows: list[str], columns: list[str], *, total: bool = True
 ) -> pd.DataFrame:
-    """Rows of the corpus by this column and by label, zeros included."""
+    """Cross-tabulate rows of the corpus by this column and by label, including zeros."""
     import pandas as pd
 
     counts = pd.crosstab(frame[by], frame["label"]).reindex(index=rows, columns=columns, fill_value=0)
@@ -157,7 +157,7 @@ def _words(text: str) -> int:
 
 
 def _weights(frame: pd.DataFrame) -> pd.DataFrame:
-    """The weights' sum (unique posts represented), range, and Kish's design effect n·Σw²/(Σw)²."""
+    """Return the weights' sum (unique posts represented), range, and Kish's design effect n·Σw²/(Σw)²."""
     import pandas as pd
 
     weight = frame["weight"].astype(float)
@@ -174,7 +174,7 @@ SHARES = [
 
 
 def _of_the_pool(shares: pd.DataFrame) -> pd.DataFrame:
-    """The shares of the whole pool, in the same types whether they were just made or read from statistics.json."""
+    """Return the population's shares, with the same types whether computed or read from statistics.json."""
     whole = shares[shares["scope"] == "pool"] if "scope" in shares else shares
     whole = whole.reindex(columns=SHARES).reset_index(drop=True)
     words = {name: whole[name].fillna("").astype(str) for name in ("estimand", "label", "over", "why")}

@@ -24,11 +24,11 @@ NAMES = {
     "design_effect": "design effect", "unweighted": "in the rows", "share": "estimated",
 }  # fmt: skip
 MOST_CLAIMS = 40
-"""More bars than these nobody reads; the table has them all."""
+"""Maximum number of bars; the table has all claims."""
 
 
 def statistics_html(facts: ReleaseFacts, numbers: Statistics) -> str:
-    """statistics.html: every table, and figures for the ones that figures serve."""
+    """Return statistics.html: every table, with figures where useful."""
     sections = [
         page.Section(
             "Sources and labels",
@@ -65,7 +65,7 @@ def statistics_html(facts: ReleaseFacts, numbers: Statistics) -> str:
 
 
 def statistics_latex(facts: ReleaseFacts, numbers: Statistics) -> str:
-    """statistics.tex: the tables of a paper, for a document that uses booktabs."""
+    """Return statistics.tex: the tables for a paper that uses booktabs."""
     tables: list[tuple[str, str, pd.DataFrame, int]] = [
         ("sources", "Posts by source and label", numbers.by_source, 0),
         ("kinds", "Posts by query type and label", numbers.by_kind, 0),

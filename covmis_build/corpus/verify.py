@@ -1,4 +1,4 @@
-"""Checks of a release or a bundle that another person has made: that it is whole, unchanged, and right within."""
+"""Check a release or package from someone else: complete, unchanged, and consistent."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ TOLERANCE = 1e-9
 
 
 def _refuse_large(folder: Path) -> None:
-    """Read no file of a stranger's that does not fit into memory, or has no end."""
+    """Refuse files that do not fit into memory or have no end."""
     for path in folder.rglob("*"):
         if not (path.is_file() or path.is_dir()):
             raise InputError("is neither a file nor a folder", file=path, remedy="Is it covmis' own?")
@@ -51,7 +51,7 @@ def _refuse_large(folder: Path) -> None:
 
 
 def check_release(folder: Path, signers: Path | None = None) -> list[Check]:
-    """The files against checksums.txt, the corpus in its formats against each other, and its rows."""
+    """Check the files against checksums.txt, the corpus's formats against each other, and its rows."""
     sums = folder / CHECKSUMS
     if not sums.is_file():
         raise InputError(
@@ -89,7 +89,7 @@ def check_release(folder: Path, signers: Path | None = None) -> list[Check]:
 
 
 def check_corpus(corpus: pd.DataFrame) -> list[Check]:
-    """The rows: keys, probabilities and weights."""
+    """Check the rows: keys, probabilities and weights."""
     chance = corpus["p_claim"] * corpus["p_sample"]
     rows = {
         "every item once": corpus["item_id"].duplicated(),
@@ -111,7 +111,7 @@ def check_corpus(corpus: pd.DataFrame) -> list[Check]:
 
 
 def check_root(folder: Path) -> list[Check]:
-    """The root hash that facts and card name, against that of the files."""
+    """Check the root hash in facts and card against the files."""
     if not (folder / FACTS).is_file() and not any(
         (folder / name).exists() for name in (CRATE, "datapackage.json")
     ):
@@ -143,7 +143,7 @@ def check_root(folder: Path) -> list[Check]:
 
 
 def check_bundle(manifest: Manifest, files: Mapping[str, bytes]) -> list[Check]:
-    """The files against the manifest, no post's text anywhere, and the corpus against the frozen rounds."""
+    """Check the files against the manifest, that there is no post's text, and the corpus against the frozen rounds."""
     wrong = differing(manifest, files)
     checks = [
         Check(
@@ -177,7 +177,7 @@ def check_bundle(manifest: Manifest, files: Mapping[str, bytes]) -> list[Check]:
 
 
 def _frozen(files: Mapping[str, bytes]) -> tuple[list[str], list[str]]:
-    """All frozen items' ids, and the rounds in which some text is left."""
+    """Return all frozen items' ids, and the rounds that still contain texts."""
     import pyarrow.parquet as pq
 
     ids: list[str] = []
@@ -194,7 +194,7 @@ def _frozen(files: Mapping[str, bytes]) -> tuple[list[str], list[str]]:
 
 
 def bundled_corpus(files: Mapping[str, bytes]) -> pd.DataFrame:
-    """The corpus of a bundle."""
+    """Return the corpus in a package."""
     import pyarrow.parquet as pq
 
     from covmis_build import tables
@@ -204,7 +204,7 @@ def bundled_corpus(files: Mapping[str, bytes]) -> pd.DataFrame:
 
 
 def _listed(path: Path) -> dict[str, str]:
-    """checksums.txt: {name: digest}; names stay inside the folder."""
+    """Parse checksums.txt: {name: digest}; names must be inside the folder."""
     digests = {}
     with doubted(path):
         lines = path.read_text("utf-8").splitlines()

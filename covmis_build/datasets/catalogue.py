@@ -1,7 +1,7 @@
-"""The corpora that covmis knows: one description (TOML) a corpus, ours in corpora/, users' own in the home of their corpora.
+"""The corpora known to covmis: one description (TOML) each, built-in in corpora/, users' own in their corpora folder.
 
-A description has licence, terms, source, files with checksums, and for each way in which the corpus lies on disk how to
-read it: columns of tables (reader "table"), or one of the readers in code.
+A description has licence, terms, source, files with checksums, and for each file layout how to read it: columns
+of tables (reader "table"), or one of the readers in code.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 READERS: dict[str, Callable[..., Iterable[Row]]] = {**stance.READERS, **rumour.READERS}
-"""Readers in code, by the name that a description gives them, from the files of readers; with `keys`, if it gives some."""
+"""Readers in code by their names in descriptions; they get the reader files, and `keys` if given."""
 TABLE = "table"
-"""What reads columns of tables as the description says."""
+"""Reader of table columns according to the description."""
 ABOUT = (
     "title",
     "scheme",
@@ -48,7 +48,7 @@ IN_LABELS = ("values", "stance", "refused")
 
 @cache
 def built_in() -> tuple[Dataset, ...]:
-    """The corpora described in covmis itself, by name."""
+    """Return the built-in corpora by name."""
     folder = files(__package__) / "corpora"
     paths = sorted(
         (path for path in folder.iterdir() if path.name.endswith(".toml")), key=lambda path: path.name
@@ -60,7 +60,7 @@ def built_in() -> tuple[Dataset, ...]:
 
 
 def known(home: Path | str | None = None) -> dict[str, Dataset]:
-    """All corpora: ours, and those that *.toml files in the home of corpora describe; a name of ours stays ours."""
+    """Return all corpora: built-in ones, and those of *.toml files in the corpora folder; built-in names take precedence."""
     own: dict[str, Dataset] = {}
     for path in sorted(Path(home).glob("*.toml")) if home is not None else ():
         own[path.stem] = described_in(path.stem, toml_file.read(path), path)
@@ -68,7 +68,7 @@ def known(home: Path | str | None = None) -> dict[str, Dataset]:
 
 
 def find(name: str, home: Path | str | None = None) -> Dataset:
-    """The corpus of this name."""
+    """Return the corpus of this name."""
     datasets = known(home)
     if name not in datasets:
         raise UnknownName(f"no corpus is called '{name}'", remedy=nearest(name, datasets))
@@ -76,7 +76,7 @@ def find(name: str, home: Path | str | None = None) -> Dataset:
 
 
 def described_in(name: str, told: dict[str, Any], file: Path | str) -> Dataset:
-    """The corpus that this description describes; whatever is wrong with it is said in one line."""
+    """Return the corpus of this description. Any error in it is reported in one line."""
     _only(told, ABOUT, "", file)
     try:
         scheme = str(told.get("scheme") or name)
@@ -107,7 +107,7 @@ def _published(given: Mapping[str, Any], file: Path | str) -> Published:
 
 
 def published_for(gold: Path, home: Path | str | None = None) -> Published | None:
-    """What others published for the test part whose labels this very file has."""
+    """Return others' published scores for the test part with exactly these gold labels."""
     digest = storage.sha256_of(gold)
     told = (dataset.published for dataset in known(home).values())
     return next((published for published in told if published and digest in published.gold), None)
@@ -143,7 +143,7 @@ def _only(told: Mapping[str, Any], allowed: Iterable[str], where: str, file: Pat
 
 
 def _inside(path: str, file: Path | str) -> str:
-    """A place below the home of corpora, and nowhere else."""
+    """Return a path in the corpora folder, and refuse others."""
     if Path(path).is_absolute() or ".." in Path(path).parts:
         raise InputError(
             f"names a place outside: {path}", file=file, remedy="Name it from the corpus' folder on"

@@ -1,4 +1,4 @@
-"""Corpora in one shape, mapped, undersampled and mixed, and written to a file."""
+"""Convert corpora to the common format: map labels, undersample, combine, and write to a file."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 
 def corpora_folder(home: Path | None = None) -> Path:
-    """Where corpora lie: as named, COVMIS_DATA_HOME, or ./corpora."""
+    """Return the corpora folder: as named, COVMIS_DATA_HOME, or ./corpora."""
     return home or Path(os.environ.get("COVMIS_DATA_HOME") or "corpora")
 
 
 def overview(home: Path) -> list[dict[str, Any]]:
-    """The corpora that covmis knows, a row each, and whether they are here."""
+    """Return the known corpora, one row each, and whether they are available."""
     rows = []
     for dataset in known(home).values():
         layout = complete_layout(dataset, home)
@@ -49,7 +49,7 @@ def overview(home: Path) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Described(Result):
-    """What covmis knows of a corpus, where its files are looked for, and its counts of labels if it is here."""
+    """A corpus's description, its expected files, and its label counts if available."""
 
     dataset: Dataset
     home: Path
@@ -77,7 +77,7 @@ class Described(Result):
 
     @property
     def summary(self) -> Summary:
-        """Licence, terms, source and traps; the files; and how many rows have which label."""
+        """Return licence, terms, source and pitfalls; the files; and label counts."""
         lines = [*self.dataset.sentences, f"Files, below {self.home / self.dataset.folder}:"]
         for layout in self.dataset.layouts:
             files = ", ".join(file.path for file in layout.files[:4])
@@ -89,7 +89,7 @@ class Described(Result):
 
 
 def described(name: str, home: Path) -> Described:
-    """Everything that covmis knows of a corpus."""
+    """Return the description of a corpus."""
     dataset = find(name, home)
     here = complete_layout(dataset, home)
     counts = read(name, home)["label"].value_counts() if here else None
@@ -102,10 +102,10 @@ def convert(  # noqa: PLR0913 - every option is named
     keep: str = "against", drop_denied: bool = False, split: Sequence[str] = (), covid_twitter: bool = False,
     seed: int = 20220405, layout: str = "", check: bool = True,
 ) -> pd.DataFrame:  # fmt: skip
-    """One table of one corpus or several, with the column `part` that says which.
+    """Return one table of one or several corpora, with the column `part` for the corpus.
 
-    `labels` is a scheme to map to, or a map; `expected` says of which corpora to keep about so many rows of each
-    class but `keep`. Corpora of different schemes are mixed only through a map.
+    `labels` is a target scheme or a map. `expected` names corpora to undersample to about this many rows per class, except
+    `keep`. Corpora with different schemes can only be combined with a map.
     """
     schemes = {find(name, home).scheme for name in names}
     for name in expected or ():

@@ -1,4 +1,4 @@
-"""Fetching what may be fetched: files with a public address and a checksum, never more."""
+"""Download corpus files that have a public URL and a checksum, and no others."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     import httpx
 
 LARGEST, LONGEST = 64 * 2**20, 600.0
-"""Bytes of a file, and seconds that it may take."""
+"""Maximum bytes of a file, and maximum seconds."""
 
 
 def fetch(name: str, home: Path | str, *, client: httpx.Client | None = None) -> list[Path]:
-    """Download the files of a corpus that may be downloaded and are not there; each must have its checksum.
+    """Download the missing files of a corpus that may be downloaded, and verify their checksums.
 
-    A corpus without such files is refused with its instructions: its licence or its terms leave that to the user.
+    A corpus without such files is refused with instructions, because its licence or terms require that users get it themselves.
     """
     import httpx
 
@@ -46,7 +46,7 @@ def fetch(name: str, home: Path | str, *, client: httpx.Client | None = None) ->
 
 
 def _refuse_inner(request: httpx.Request) -> None:
-    """Let no description of a corpus, nor a redirect, make this machine ask itself or its own network."""
+    """Prevent requests to this machine or its network through a corpus description or a redirect."""
     if request.url.scheme != "https" or not is_public(str(request.url)):
         raise ServiceError(f"{request.url} is no public address of the kind https://")
 

@@ -1,7 +1,7 @@
-"""What the labels of each corpus say, and when those of one can be read as those of another.
+"""The label schemes of the corpora, and the permitted maps between them.
 
-A map exists where the papers use it or where both sides ask the same question; everything else is refused with the
-reason. A rumour label is no stance; a class that merges two others cannot be split again.
+A map exists if the papers use it, or if both schemes ask the same question; all others are refused with the reason. A rumour
+label is not a stance, and a class that merges two others cannot be split.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SCHEMES: dict[str, tuple[str, ...]] = {
 }
 
 OURS = frozenset(SCHEMES)
-"""Schemes that no description may change."""
+"""Built-in schemes, which descriptions cannot change."""
 
 TO_STANCE: dict[str, dict[str, str]] = {
     "covmis": {"favor": "favor", "against": "against", "neither": "neither"},
@@ -62,14 +62,14 @@ REFUSED = {
     "claim": "'neither' cannot be told apart into 'querying', 'discussing' and 'irrelevant'",
     "nli": "'neither' holds unrelated posts, which NLI calls neither neutral nor anything else",
 }
-"""Why a scheme cannot be mapped: those without a map to stance in both directions, the others not as a target."""
+"""Scheme → why it cannot be mapped. Schemes without a map to stance: in both directions; others: only as target."""
 
 BINARY = {"true": "rumour", "false": "rumour", "unverified": "rumour", "non-rumor": "non-rumour"}
-"""Veracity to rumour: whatever its veracity, it is a rumour."""
+"""Veracity → rumour: items of any veracity are rumours."""
 
 
 def add_scheme(name: str, told: Mapping[str, Any]) -> None:
-    """A scheme that a corpus' description defines: `values`; `stance`, each as favor, against or neither; or `refused`, why not."""
+    """Add the scheme of a corpus description: `values`; `stance`, each as favor, against or neither; or `refused` with the reason."""
     values = tuple(map(str, told["values"]))
     back = {str(label): str(said) for label, said in told.get("stance", {}).items()}
     if name in OURS and SCHEMES[name] != values:
@@ -88,7 +88,7 @@ def add_scheme(name: str, told: Mapping[str, Any]) -> None:
 
 
 def label_map(source: str, target: str) -> dict[str, str]:
-    """The map from one scheme's labels to another's, or an error with the reason why there is none.
+    """Return the map from one scheme's labels to another's, or raise an error with the reason.
 
     >>> label_map("covidlies", "covmis")
     {'pos': 'favor', 'neg': 'against', 'na': 'neither'}

@@ -1,4 +1,4 @@
-"""A frame of a corpus with its labels mapped to another scheme."""
+"""Map the labels of a corpus to another scheme."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 def map_labels(
     frame: pd.DataFrame, target: str | Mapping[str, str], *, source: str | None = None
 ) -> pd.DataFrame:
-    """The frame with its labels mapped to this scheme, or through a map of the user's own.
+    """Map the frame's labels to this scheme, or through the user's own map.
 
-    The scheme of each row is that of its corpus, unless `source` names it.
+    Each row's scheme is that of its corpus, unless `source` names it.
     """
     mapped = frame.copy()
     mapped.attrs = dict(frame.attrs)
@@ -37,5 +37,5 @@ def map_labels(
 
 
 def scheme_of(frame: pd.DataFrame, name: str) -> str:
-    """The scheme of a corpus in a frame: as reading it has noted, else that of the corpus' description."""
+    """Return the scheme of a corpus in a frame: as noted when read, otherwise from the corpus's description."""
     return str(frame.attrs.get("scheme") or find(name).scheme)

@@ -1,4 +1,4 @@
-"""Training mixtures of the paper (section 5.2): undersampling, class weights, combinations, RumourEval's replies."""
+"""The paper's training mixtures (section 5.2): undersampling, class weights, combinations, RumourEval's replies."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ DENYING = ("deny", "against")
 def undersample(
     frame: pd.DataFrame, *, expected: float, seed: int, keep: Collection[str] = ("against",)
 ) -> pd.DataFrame:
-    """Each class with about `expected` rows: a row is kept with probability expected/frequency, at most 1.
+    """Undersample each class to about `expected` rows: a row is kept with probability expected/frequency, at most 1.
 
-    Classes named in `keep` stay whole (the paper's Against). A row's luck depends on its corpus, target and id only:
-    rows that come or go change no other row's number. The paper expected 400 for COVIDLies, 550 for RumourEval.
+    Classes in `keep` stay complete (the paper's Against). A row's random number depends only on corpus, target and id, so added
+    or removed rows do not change others. The paper expected 400 for COVIDLies, 550 for RumourEval.
     """
     if not expected > 0:
         raise InputError(
@@ -48,9 +48,9 @@ def undersample(
 
 
 def without_replies_to_denying_sources(frame: pd.DataFrame) -> pd.DataFrame:
-    """RumourEval for claims: threads whose source denies the rumour lose their replies (section 5.2).
+    """RumourEval for claims: remove replies in threads whose source denies the rumour (section 5.2).
 
-    A reply that supports such a source denies the rumour, and its label does not say so. The sources stay.
+    A reply that supports such a source denies the rumour, which its label does not show. The sources stay.
     """
     is_source = frame["id"] == frame["target_id"]
     if len(frame) and not is_source.any():
@@ -63,9 +63,9 @@ def without_replies_to_denying_sources(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def combine(parts: Mapping[str, pd.DataFrame], labels: Sequence[str]) -> pd.DataFrame:
-    """One table of several, with a column `part` that says which; labels outside `labels` are refused.
+    """Combine tables, with a column `part` for the source; labels outside `labels` are refused.
 
-    Posts that are in several parts are kept and counted in `attrs["shared"]`: a part may be a test set.
+    Posts in several parts are kept and counted in `attrs["shared"]`, because a part may be a test set.
     """
     import pandas as pd
 

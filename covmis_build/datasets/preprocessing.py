@@ -1,7 +1,7 @@
-"""Posts as COVID-Twitter-BERT saw them: names and links replaced, emoji as words, plain punctuation, one space.
+"""Preprocess posts as for COVID-Twitter-BERT: replace names and links, emoji as words, plain punctuation, single spaces.
 
-Each step is an option. The model's tokens are `twitteruser` and `twitterurl`; several in a row become a count and
-one token, "2 twitteruser". Emoji names are Unicode's own, between colons.
+Each step is an option. The model's tokens are `twitteruser` and `twitterurl`; several in a row become a count and one
+token, "2 twitteruser". Emoji names are Unicode's own, between colons.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cache
 USER = re.compile("(?<![\\w@\N{FULLWIDTH COMMERCIAL AT}])[@\N{FULLWIDTH COMMERCIAL AT}]\\w{1,30}")
 URL = re.compile(r"(?:https?://|www\.)[^\s<>\"\N{IDEOGRAPHIC FULL STOP}]+", re.IGNORECASE)
 PLACEHOLDERS = re.compile(r"(?<!\w)(?:@USER|HTTPURL|@user|http)(?!\w|:)")
-"""What other corpora have already put for names and links (TweetEval, BERTweet)."""
+"""Placeholders for names and links in other corpora (TweetEval, BERTweet)."""
 PUNCTUATION = {
     **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u00b4`", "'"),
     **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"'),
@@ -27,32 +27,32 @@ JOINERS = frozenset("\u200d\ufe0f\ufe0e")
 
 @dataclass(frozen=True, slots=True)
 class Preprocessing:
-    """What is done to a post, in this order."""
+    """The preprocessing steps, in this order."""
 
     user: str = "twitteruser"
-    """What mentions become; empty leaves them."""
+    """Replacement of mentions; empty: unchanged."""
     url: str = "twitterurl"
-    """What links become; empty leaves them."""
+    """Replacement of links; empty: unchanged."""
     count_repeats: bool = True
     """`twitteruser twitteruser` becomes `2 twitteruser`."""
     emoji_names: bool = True
-    """An emoji becomes its name between colons, `:face with medical mask:`."""
+    """Replace an emoji by its name between colons, `:face with medical mask:`."""
     punctuation: bool = True
-    """Curly quotes, dashes and ellipses become plain ones."""
+    """Replace curly quotes, dashes and ellipses by plain ones."""
     whitespace: bool = True
-    """What cannot be seen goes, before all else; control characters and any run of white space become one space."""
+    """First remove invisible characters; replace control characters and runs of white space by one space."""
     lower: bool = True
-    """COVID-Twitter-BERT is uncased."""
+    """Convert to lower case: COVID-Twitter-BERT is uncased."""
 
 
 def preprocess(text: str, options: Preprocessing | None = None) -> str:
-    """The post after the steps of these options.
+    """Preprocess a post with these options.
 
     >>> preprocess("@WHO @CDCgov Wear a mask \N{FACE WITH MEDICAL MASK} \u2014 \u201cnow\u201d https://t.co/a")
     '2 twitteruser wear a mask :face with medical mask: - "now" twitterurl'
     """
     chosen = options or Preprocessing()
-    if chosen.whitespace:  # before names and links are found: invisible characters do not split them
+    if chosen.whitespace:  # before names and links are detected, which invisible characters could split
         text = "".join(character for character in text if not _unseen(character))
     if chosen.url:
         text = URL.sub(f" {chosen.url} ", text)
@@ -79,14 +79,14 @@ def _placeholder(word: str, options: Preprocessing) -> str:
 
 
 def _counted(text: str, token: str) -> str:
-    """Runs of a token as their number and one token."""
+    """Replace runs of a token by their number and one token."""
     run = re.compile(rf"(?<!\w){re.escape(token)}(?:\s+{re.escape(token)})+(?!\w)")
     return run.sub(lambda found: f"{len(found[0].split())} {token}", text)
 
 
 @cache
 def _named(sign: str) -> str:
-    """An emoji as its name; joiners and skin tones vanish; anything else as it is."""
+    """Return an emoji's name; joiners and skin tones are removed, other characters unchanged."""
     if sign in JOINERS or "\U0001f3fb" <= sign <= "\U0001f3ff":
         return ""
     if unicodedata.category(sign) == "So" and ord(sign) > 0x2000:

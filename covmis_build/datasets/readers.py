@@ -1,4 +1,4 @@
-"""Reading a corpus from the folder where the user has put it, into the one shape."""
+"""Read a corpus from the user's folder into the common format."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def read(name: str, home: Path | str, *, layout: str = "", check: bool = True) -> pd.DataFrame:
-    """The corpus in the shape of `shape.COLUMNS`, in the order of its files.
+    """Return the corpus in the columns of `shape.COLUMNS`, in file order.
 
-    `home` holds the folders of all corpora. A file whose checksum is known and differs is refused unless `check` is
-    off: published counts belong to one state of a corpus. Rows that occur twice are kept once, and counted in
-    `frame.attrs["doubled"]`; the same post with two labels for one target is an error. Where texts belong to a
-    corpus, rows that lack theirs are omitted and counted in `frame.attrs["without_text"]`.
+    `home` contains the folders of all corpora. A file that differs from its known checksum is refused unless `check` is off,
+    because published counts belong to one version of a corpus. Exact repetitions of rows are kept once and counted in
+    `frame.attrs["doubled"]`; two labels for the same post and target are an error. In a corpus with texts, rows without text are
+    omitted and counted in `frame.attrs["without_text"]`.
     """
     import pandas as pd
 
@@ -46,7 +46,7 @@ def read(name: str, home: Path | str, *, layout: str = "", check: bool = True) -
 
 
 def complete_layout(dataset: Dataset, home: Path) -> Layout | None:
-    """The first layout whose files are all there."""
+    """Return the first layout with all its files present."""
     folder = home / dataset.folder
     return next((layout for layout in dataset.layouts if _is_complete(layout, folder)), None)
 
@@ -92,7 +92,7 @@ def _check(path: Path, file: File) -> None:
 
 
 def _once(rows: list[Row], dataset: Dataset) -> tuple[list[Row], int]:
-    """The rows without exact repetitions; a contradiction is an error."""
+    """Remove exact repetitions of rows; a contradiction is an error."""
     seen: dict[tuple[str, str], Row] = {}
     doubled = 0
     for row in rows:
@@ -108,11 +108,11 @@ def _once(rows: list[Row], dataset: Dataset) -> tuple[list[Row], int]:
 
 
 def _in_order(row: Row) -> tuple[str, ...]:
-    return tuple(_whole(getattr(row, name)) for name in COLUMNS[1:])
+    return tuple(_without_surrogates(getattr(row, name)) for name in COLUMNS[1:])
 
 
-def _whole(text: str) -> str:
-    """Text that every format can hold: halves of characters, which JSON can name, become U+FFFD."""
+def _without_surrogates(text: str) -> str:
+    """Replace unpaired surrogates, which JSON can represent, by U+FFFD, so that every format can store the text."""
     if text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text):
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

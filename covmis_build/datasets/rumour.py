@@ -1,4 +1,4 @@
-"""Readers of rumour corpora that are threads: RumourEval 2017 and 2019, PHEME."""
+"""Readers of rumour corpora of threads: RumourEval 2017 and 2019, PHEME."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TWITTER_TIME = "%a %b %d %H:%M:%S %z %Y"
 
 
 def rumoureval_posts(folder: Path) -> Iterator[Row]:
-    """RumourEval-2017 as one JSON object a post, threads and texts included."""
+    """Read RumourEval-2017 as one JSON object per post, with threads and texts."""
     posts = [json.loads(line) for line in text_of(folder / "2017_posts_text.jsonl.gz").split("\n") if line]
     sources = {post["thread"]: post["text"] for post in posts if post["is_source"]}
     for post in posts:
@@ -36,14 +36,14 @@ def rumoureval_posts(folder: Path) -> Iterator[Row]:
 
 
 def rumoureval_keys(folder: Path, keys: Mapping[str, str]) -> Iterator[Row]:
-    """Labels by post id, one answer key a split; without the threads, no target and no text."""
+    """Read labels by post id, one answer key per split; without threads there are no targets and texts."""
     for split, name in keys.items():
         for post_id, label in _key(folder / name).items():
             yield Row(post_id, label, time=post_time(post_id), split=split)
 
 
 def rumoureval_threads(folder: Path, keys: Mapping[str, str]) -> Iterator[Row]:
-    """The distributed folders: answer keys, and threads with a source and its replies anywhere below."""
+    """Read the distributed folders: answer keys, and threads (source and replies) at any depth."""
     known = {
         post_id: (label, split)
         for split, name in keys.items()
@@ -57,7 +57,7 @@ def rumoureval_threads(folder: Path, keys: Mapping[str, str]) -> Iterator[Row]:
 
 
 def _key(path: Path) -> dict[str, str]:
-    """An answer key: {id: label}, or 2019's nested by subtask."""
+    """Read an answer key: {id: label}, or 2019's nested by subtask."""
     answers = json.loads(text_of(path))
     answers = answers.get("subtaskaenglish", answers)
     if not isinstance(answers, dict) or not all(isinstance(answer, str) for answer in answers.values()):
@@ -66,7 +66,7 @@ def _key(path: Path) -> dict[str, str]:
 
 
 def threads(folder: Path) -> Iterator[tuple[str, str, list[tuple[str, str, str]]]]:
-    """Every thread below: (event, thread id, posts as (id, text, time) with the source first)."""
+    """Return every thread in a folder: (event, thread id, posts as (id, text, time) with the source first)."""
     for place in sorted(folder.rglob("source-tweet*")):
         if place.is_dir():
             thread = place.parent
@@ -82,7 +82,7 @@ def threads(folder: Path) -> Iterator[tuple[str, str, list[tuple[str, str, str]]
 
 
 def _post(data: Any, file: Path) -> tuple[str, str, str]:
-    """A post of Twitter's or Reddit's interface; the file's name is its id."""
+    """Return a post in Twitter's or Reddit's API format; the file's name is its id."""
     if isinstance(data, dict) and "created_at" in data:
         return file.stem, data.get("full_text") or data.get("text") or "", twitter_time(data["created_at"])
     while isinstance(data, list) or "children" in data.get("data", {}):
@@ -93,7 +93,7 @@ def _post(data: Any, file: Path) -> tuple[str, str, str]:
 
 
 def twitter_time(text: str) -> str:
-    """Twitter's own way to write times, as our tables write them.
+    """Convert Twitter's time format to that of our tables.
 
     >>> twitter_time("Wed Jan 07 11:14:38 +0000 2015")
     '2015-01-07T11:14:38Z'
@@ -102,7 +102,7 @@ def twitter_time(text: str) -> str:
 
 
 def pheme_threads(folder: Path) -> Iterator[Row]:
-    """The distributed PHEME: the folder above a thread says whether its source is a rumour."""
+    """Read the distributed PHEME: the folder above a thread shows whether its source is a rumour."""
     for kind, label in (("rumours", "rumour"), ("non-rumours", "non-rumour")):
         for place in sorted(folder.rglob(kind)):
             for _, thread, posts in threads(place):

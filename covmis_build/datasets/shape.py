@@ -1,4 +1,4 @@
-"""What a corpus is to us: a value with files, terms and a reader; and what its rows look like once read."""
+"""The description of a corpus (files, terms, reader), and the format of its rows."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 COLUMNS = ("dataset", "id", "target_id", "target", "text", "label", "time", "split", "group")
-"""The one shape. A row is what `id` (a post) says about `target_id` (a claim, topic, headline or rumour thread)."""
+"""The common format. A row is the label of `id` (a post) about `target_id` (a claim, topic, headline or rumour thread)."""
 
 
 class Row(NamedTuple):
-    """One labelled post; empty strings represent what a corpus does not say."""
+    """One labelled post; empty strings are values that a corpus does not provide."""
 
     id: str
     label: str
@@ -25,22 +25,22 @@ class Row(NamedTuple):
     time: str = ""
     split: str = ""
     group: str = ""
-    """What must not be torn apart: the claim, the event, the article."""
+    """Group that splits should keep together: the claim, the event, the article."""
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file below the corpus' folder; with a checksum where the counts were taken from one state of it."""
+    """A file in the corpus's folder; with a checksum if the published counts belong to one version."""
 
     path: str
     sha256: str = ""
     url: str = ""
-    """Where it may be downloaded from; empty where only the user may fetch it."""
+    """Download URL; empty if only users may get it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """One way in which a corpus lies on disk, and how to read it. The first complete layout is taken."""
+    """A file layout of a corpus, and its reader. The first complete layout is used."""
 
     name: str
     files: tuple[File, ...]
@@ -50,17 +50,17 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """Scores that others published for a corpus' test part, by the names of our measures."""
+    """Others' published scores for a corpus's test part, by the names of our measures."""
 
     of: str
     """What was scored, and where it was published."""
     scores: tuple[tuple[str, str, float], ...]
     """System, measure, value."""
     gold: tuple[str, ...] = ()
-    """SHA-256 of the files with the labels of that test part."""
+    """SHA-256 of the files with that test part's labels."""
 
     def sentence(self, measures: Collection[str] = ()) -> str:
-        """The scores, in these measures or in all; empty if there are none."""
+        """Return the scores in these measures or in all; empty if there are none."""
         told = [
             f"{system} {value:.4g} ({measure})"
             for system, measure, value in self.scores
@@ -71,14 +71,14 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A corpus of others: never part of covmis, read from where the user has put it."""
+    """A corpus by others: never distributed with covmis, read from the user's folder."""
 
     name: str
     title: str
     scheme: str
-    """What its labels are: a name of `labels.SCHEMES`."""
+    """Its label scheme: a name of `labels.SCHEMES`."""
     folder: str
-    """Where its files lie below the home of all corpora."""
+    """Its folder within the corpora folder."""
     layouts: tuple[Layout, ...]
     licence: str
     terms: str
@@ -86,17 +86,17 @@ class Dataset:
     instructions: str
     citation: str
     notes: tuple[str, ...] = ()
-    """Traps, and what the reader does about them."""
+    """Pitfalls, and how the reader handles them."""
     published: Published | None = None
 
     @property
     def fetchable(self) -> bool:
-        """Whether any of its files may be downloaded."""
+        """True if any of its files may be downloaded."""
         return any(file.url for layout in self.layouts for file in layout.files)
 
     @property
     def sentences(self) -> list[str]:
-        """What is to be known before it is used."""
+        """Return what users should know first."""
         return [
             self.title, "", f"Licence: {self.licence}.", f"Terms: {self.terms}", f"Source: {self.source}",
             f"Cite: {self.citation}", *(f"Note: {note}" for note in self.notes),
@@ -109,7 +109,7 @@ FIRST_SNOWFLAKE = 1 << 35
 
 
 def post_time(post_id: str) -> str:
-    """When a post of X was made, from its id; empty for older or other ids.
+    """Return an X post's time from its id; empty for older or other ids.
 
     >>> post_time("1250814876490665983"), post_time("12345")
     ('2020-04-16T15:54:40Z', '')
@@ -120,7 +120,7 @@ def post_time(post_id: str) -> str:
 
 
 def epoch_time(seconds: float) -> str:
-    """Seconds since 1970 as our tables write times.
+    """Convert seconds since 1970 to the time format of our tables.
 
     >>> epoch_time(0)
     '1970-01-01T00:00:00Z'

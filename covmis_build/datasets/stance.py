@@ -1,4 +1,4 @@
-"""Readers of corpora that are no plain tables: CoAID, SemEval-2016 task 6, Perspectrum, Stanceosaurus; and what tables need."""
+"""Readers of corpora that are not plain tables: CoAID, SemEval-2016 task 6, Perspectrum, Stanceosaurus; and table helpers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SEMEVAL_LABELS = ("none", "against", "favor")
 
 
 def text_of(path: Path) -> str:
-    """A file's text: UTF-8 with or without a mark, else Latin-1, as some of FNC-1's files are; gzip is decompressed."""
+    """Read a file's text: UTF-8 with or without byte order mark, else Latin-1 (some of FNC-1's files); gzip is decompressed."""
     data = bytes_of(path, packed=path.suffix == ".gz")
     try:
         return data.decode("utf-8-sig")
@@ -36,7 +36,7 @@ def text_of(path: Path) -> str:
 
 
 class Cells(dict[str, str]):
-    """A row's cells by column; one that the file lacks is an error which names the file."""
+    """A row's cells by column. A missing column is an error that names the file."""
 
     def __init__(self, path: Path, cells: Iterable[tuple[str, str]]) -> None:
         super().__init__(cells)
@@ -47,7 +47,7 @@ class Cells(dict[str, str]):
 
 
 def table(path: Path, names: Sequence[str] = ()) -> Iterator[Cells]:
-    """A file's rows as text: no cell is treated as a missing value. `names` are the columns where it has no header."""
+    """Return a file's rows as text, without interpreting missing values. `names` are the columns of a file without header."""
     data = bytes_of(path, packed=path.suffix == ".gz")
     with doubted(path):
         rows_of_file = open_table(lambda: io.BytesIO(data), names=names)
@@ -58,7 +58,7 @@ def table(path: Path, names: Sequence[str] = ()) -> Iterator[Cells]:
 
 
 def coaid(folder: Path) -> Iterator[Row]:
-    """Posts by the title they were found with; the label is the news' own, and the split the version."""
+    """Read posts found by titles; the label is that of the news, and the split is the version."""
     for version in COAID_VERSIONS:
         for path in sorted((folder / version).glob("*COVID-19_tweets.csv")):
             items = path.with_name(path.name.replace("_tweets", ""))
@@ -72,7 +72,7 @@ def coaid(folder: Path) -> Iterator[Row]:
 
 
 def semeval(folder: Path) -> Iterator[Row]:
-    """TweetEval's five targets: one text a line, one number a line (0 none, 1 against, 2 favor)."""
+    """Read TweetEval's five targets: one text per line, one number per line (0 none, 1 against, 2 favor)."""
     for name, target in SEMEVAL_TARGETS.items():
         for split in ("train", "val", "test"):
             path = folder / f"{name}_{split}_text.txt"
@@ -94,7 +94,7 @@ PERSPECTRUM_PARTS = (
 
 
 def perspectrum(folder: Path) -> Iterator[Row]:
-    """Perspectives on claims; those of a cluster say the same, and each is a row. What is no perspective is omitted."""
+    """Read perspectives on claims, one row each; those of a cluster are equivalent. Non-perspectives are omitted."""
     claims, pool, split = (json.loads(text_of(folder / name)) for name in PERSPECTRUM_PARTS)
     texts = {str(entry["pId"]): entry["text"] for entry in pool}
     for claim in claims:
@@ -115,20 +115,20 @@ def perspectrum(folder: Path) -> Iterator[Row]:
 
 STANCEOSAURUS = ("english", "arabic", "hindi", "russian", "spanish")
 STANCEOSAURUS_LABELS = {"dicussing": "discussing"}
-"""A slip of the published files."""
+"""A typing error in the published files."""
 
 
 def stanceosaurus(folder: Path) -> Iterator[Row]:
-    """Trees of posts, one a line or in a list; each post has a stance. English files lie by split and fact-checker."""
+    """Read trees of posts, one per line or in a list; each post has a stance. English files are sorted by split and fact-checker."""
     for language in STANCEOSAURUS:
         for path in sorted((folder / language).rglob("*.json")):
             split = path.relative_to(folder / language).parts[0] if language == "english" else ""
             text = text_of(path).strip()
-            listed = text.startswith("[")  # Spanish has a tree a line
+            listed = text.startswith("[")  # Spanish has one tree per line
             for tree in json.loads(text) if listed else map(json.loads, text.split("\n")):
                 about = f"{language}-{tree['id']}"
                 for post in _posts_of(tree["root_tweet"]):
-                    # the Hindi files hold titles of linked pages where the others have the stance
+                    # the Hindi files have titles of linked pages instead of the stance
                     label = post["leaning" if language == "hindi" else "stance"].strip().casefold()
                     yield Row(
                         str(post["id"]),
@@ -143,7 +143,7 @@ def stanceosaurus(folder: Path) -> Iterator[Row]:
 
 
 def _posts_of(post: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """A post and its replies."""
+    """Return a post and its replies."""
     yield post
     for reply in post["children"] or ():
         yield from _posts_of(reply)

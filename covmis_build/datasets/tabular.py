@@ -1,4 +1,4 @@
-"""Reading a corpus whose rows are rows of tables, by a description of its columns."""
+"""Read a corpus whose rows are table rows, by a description of its columns."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ FIELDS = ("id", "label", "target_id", "target", "text", "time", "split", "group"
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """How the fields of our shape follow from a table's columns."""
+    """How the common format's fields are computed from a table's columns."""
 
     fields: Mapping[str, Any]
-    """A column's name; a text with columns in braces; or { lookup, key, by, value }: a cell of another table."""
+    """A column name; a text with columns in braces; or { lookup, key, by, value }: a cell of another table."""
     labels: Mapping[str, str]
-    """Labels as they are written, and as the scheme names them; empty where they are the same."""
+    """Written label → the scheme's label; empty if they are equal."""
     times: str = ""
-    """id (from the posts' ids), epoch (seconds), utc (day and hour in UTC), or unchanged."""
+    """id (from post ids), epoch (seconds), utc (day and hour in UTC), or unchanged."""
     header: Sequence[str] = ()
-    """The columns, where the file has no header (tabs between cells)."""
+    """The columns of a file without header (cells separated by tabs)."""
     drop: frozenset[str] = frozenset()
     """Labels whose rows are omitted."""
 
@@ -37,7 +37,7 @@ class Columns:
 def rows_of(
     columns: Columns, files: Sequence[tuple[str, Mapping[str, str]]]
 ) -> Callable[[Path], Iterator[Row]]:
-    """A reader of these files; each has values of its own (its split, say) next to its columns."""
+    """Return a reader of these files; each has additional values (such as its split)."""
 
     def read(folder: Path) -> Iterator[Row]:
         tables: dict[tuple[str, str], dict[str, Cells]] = {}

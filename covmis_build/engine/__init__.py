@@ -1,4 +1,4 @@
-"""Opening an engine, and what rooms may ask of one (`port.py`)."""
+"""Open an engine; `port.py` defines its interface."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ENGINES = (HERE, "spark")
 
 
 def check_engine(name: str) -> None:
-    """Refuse a name that no engine has, also where there is nothing to do."""
+    """Refuse an unknown engine name, even if there is nothing to do."""
     if name not in ENGINES:
         raise UnknownName(f"no engine is called '{name}'", remedy=nearest(name, ENGINES))
 
@@ -32,7 +32,7 @@ def open_engine(
     workers: int = 0,
     settings: Mapping[str, str] | None = None,
 ) -> Engine:
-    """The engine of this name: `duckdb` (default), or `spark` with the extra."""
+    """Return the engine of this name: `duckdb` (default), or `spark` with the extra."""
     check_engine(name)
     if name == "spark":
         from covmis_build.engine.spark import open_spark

@@ -1,4 +1,4 @@
-"""One machine: DuckDB for SQL, spilling to disk; processes for kernels; Parquet files as tables."""
+"""The engine for one machine: DuckDB for SQL (with disk spilling), processes for kernels, Parquet files as tables."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
     from covmis_build.engine.port import Groups, Kernel, Table
 
 BLOCK = 50_000
-"""Rows that a kernel gets at once: worth a process, and small enough for a laptop's memory."""
+"""Rows per call of a kernel: enough for a process, and small enough for a laptop's memory."""
 
 ROW_GROUP = 50_000
-"""Rows of a row group in a Parquet file; part of the promise that equal rows are equal bytes."""
+"""Rows per row group of a Parquet file; fixed so that equal rows give equal bytes."""
 
 
 @dataclass(frozen=True)
 class ParquetTable:
-    """A table that lies in one Parquet file or more, the rows of each behind those of the one before; or some columns of it."""
+    """A table of one or more consecutive Parquet files, or some of its columns."""
 
     files: tuple[Path, ...]
     columns: tuple[str, ...] = ()
@@ -54,26 +54,26 @@ class ParquetTable:
         return pa.schema([schema.field(name) for name in self.columns]) if self.columns else schema
 
     def select(self, columns: Sequence[str]) -> ParquetTable:
-        """These columns alone."""
+        """Return these columns only."""
         return ParquetTable(self.files, tuple(columns))
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """All rows, a block at a time."""
+        """Return all rows in blocks."""
         for path in self.files:
             with pq.ParquetFile(path) as file:
                 yield from file.iter_batches(batch_size=BLOCK, columns=list(self.columns) or None)
 
     def to_arrow(self) -> pa.Table:
-        """All rows, in memory."""
+        """Return all rows in memory."""
         batches = list(self.batches())
         return pa.Table.from_batches(batches) if batches else self.schema.empty_table()
 
     def to_pandas(self) -> pd.DataFrame:
-        """All rows as a DataFrame."""
+        """Return all rows as a DataFrame."""
         return tables.frame(self.to_arrow())
 
     def write(self, path: Path) -> None:
-        """All rows as one file."""
+        """Write all rows to one file."""
         write_blocks((pa.Table.from_batches([batch]) for batch in self.batches()), self.schema, path)
 
     def __len__(self) -> int:
@@ -84,7 +84,7 @@ class ParquetTable:
 def write_blocks(
     blocks: Iterator[pa.Table], schema: pa.Schema, path: Path, *, compression: str = "zstd"
 ) -> None:
-    """Write blocks of rows as one Parquet file, equal for equal rows whatever the blocks were."""
+    """Write blocks of rows as one Parquet file, which depends only on the rows, not on the blocks."""
     with pq.ParquetWriter(path, schema, compression=compression) as writer:
         waiting: list[pa.Table] = []
         rows = 0
@@ -102,19 +102,19 @@ def write_blocks(
 
 
 def _stop(pool: ProcessPoolExecutor) -> None:
-    """End the processes now: nobody waits for their work any more.
+    """End the processes at once; their work is no longer needed.
 
-    One that ends while it hands over a result leaves half of it in the pipe, and the pool would wait for the other half
-    for ever, as long as there is anybody who could write it: this process.
+    A process killed while it sends a result leaves a partial one in the pipe. The pool would wait forever for the rest as long as
+    this process holds the pipe's writing end.
     """
-    for process in list((pool._processes or {}).values()):  # noqa: SLF001 - the pool itself has no word for it
+    for process in list((pool._processes or {}).values()):  # noqa: SLF001 - the pool has no public way
         process.terminate()
     pool._result_queue._writer.close()  # type: ignore[attr-defined]  # noqa: SLF001
 
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Let an interruption wait: in the middle of a fork Python would lose it, and DuckDB while it loads and connects."""
+    """Delay interruptions: Python would lose one during a fork, DuckDB one while loading and connecting."""
     before = signal.getsignal(signal.SIGINT)
     if not callable(before) or threading.current_thread() is not threading.main_thread():
         yield
@@ -130,14 +130,14 @@ def _uninterrupted() -> Iterator[None]:
 
 
 SCRATCH = "lz4"
-"""How tables that last as long as the engine are compressed: quicker than what is kept, and half as tight."""
+"""Compression of temporary tables: faster than that of stored ones, with half the ratio."""
 
 SENT = 1 << 20
-"""Bytes of rows that a process sends; more of them it writes to a file of its own, where nobody handles them twice."""
+"""Maximum bytes of rows that a process sends; more are written to a file."""
 
 
 class Task(NamedTuple):
-    """A kernel, its rows (so many of a file from one on, in these columns), and where its own rows go if they are many."""
+    """A kernel, its rows (a range of a file in these columns), and the file for a large result."""
 
     kernel: Kernel
     source: Path
@@ -159,7 +159,7 @@ def _rows(task: Task) -> pa.Table:
 
 
 def _apply(task: Task) -> pa.Table | Path:
-    """The kernel's rows if they are few, or the file that has them."""
+    """Return the kernel's rows if few, or the file with them."""
     blocks = each_block(task.kernel(_rows(task)))
     few, size = list[pa.Table](), 0
     for block in blocks:
@@ -172,7 +172,7 @@ def _apply(task: Task) -> pa.Table | Path:
 
 
 def _in_order(pool: ProcessPoolExecutor, tasks: Iterable[Task], ahead: int) -> Iterator[pa.Table | Path]:
-    """Results in the order of the tasks, of which only so many wait: they may carry what they work on."""
+    """Yield results in the order of the tasks, with a limited number waiting, because they may be large."""
     waiting: deque[Future[pa.Table | Path]] = deque()
     for task in tasks:
         with _uninterrupted():
@@ -196,11 +196,11 @@ class DuckEngine:
     _database: duckdb.DuckDBPyConnection | None = field(default=None, repr=False)
 
     def fresh(self) -> DuckEngine:
-        """Another folder."""
+        """Return an engine with another folder."""
         return DuckEngine(self.scratch, self.workers, self.memory)
 
     def __enter__(self) -> Self:
-        """Make a folder for scratch tables."""
+        """Create a folder for temporary tables."""
         if self.scratch:
             self.scratch.mkdir(parents=True, exist_ok=True)
         self._folder = Path(tempfile.mkdtemp(prefix="engine-", dir=self.scratch))
@@ -209,7 +209,7 @@ class DuckEngine:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Remove the scratch tables."""
+        """Delete the temporary tables."""
         self._close()
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
@@ -221,9 +221,9 @@ class DuckEngine:
         return self._folder / f"{next(self._numbers):05d}.parquet"
 
     def _connection(self) -> duckdb.DuckDBPyConnection:
-        """A connection of its own to the one database, which spills into the scratch folder.
+        """Return a new connection to the single database, which spills into the temporary folder.
 
-        A database takes longer to open and close than most queries on a small study take.
+        Opening and closing a database would take longer than most queries of a small study.
         """
         with _uninterrupted():
             import duckdb
@@ -246,16 +246,16 @@ class DuckEngine:
 
     @property
     def sees_this_disk(self) -> bool:
-        """One machine sees what it sees."""
+        """Always true on one machine."""
         return True
 
     def reach(self, files: Sequence[Path]) -> None:
-        """One machine sees what it sees."""
+        """Always succeeds on one machine."""
 
     def table(
         self, source: Path | Sequence[Path] | pa.Table | pd.DataFrame, *, columns: Sequence[str] = ()
     ) -> Table:
-        """A handle on Parquet files, an Arrow table or a DataFrame; of files on these columns."""
+        """Return a handle on Parquet files, an Arrow table or a DataFrame; for files, with these columns."""
         if isinstance(source, Path):
             return ParquetTable((source,), tuple(columns))
         if isinstance(source, list | tuple):
@@ -264,7 +264,7 @@ class DuckEngine:
         return self._keep(iter([rows]), rows.schema)
 
     def map(self, kernel: Kernel, source: Table, schema: pa.Schema, *, rows: int = 0) -> Table:
-        """Blocks go to processes and come back in order; few rows are not worth a process."""
+        """Send blocks to processes and return results in order. Few rows are processed here."""
         tasks, handle = list[Task](), self._on_disk(source)
         for path in handle.files:
             start = 0
@@ -301,7 +301,7 @@ class DuckEngine:
         return self._joined(map(_apply, tasks), schema)
 
     def _joined(self, results: Iterator[pa.Table | Path], schema: pa.Schema) -> ParquetTable:
-        """Rows that were sent, and files of rows, in their order as one table."""
+        """Combine sent rows and files of rows, in order, to one table."""
         files = list[Path]()
         for are_files, group in itertools.groupby(results, lambda result: isinstance(result, Path)):
             if are_files:
@@ -311,13 +311,13 @@ class DuckEngine:
         return ParquetTable(tuple(files)) if files else self._keep(iter([]), schema)
 
     def _keep(self, blocks: Iterator[pa.Table], schema: pa.Schema) -> ParquetTable:
-        """Rows in a file of the scratch folder."""
+        """Write rows to a file of the temporary folder."""
         path = self._new()
         write_blocks(blocks, schema, path, compression=SCRATCH)
         return ParquetTable((path,))
 
     def sql(self, query: str, **tables: Table) -> Table:
-        """Run the query in a connection of its own: its views are nobody else's."""
+        """Run the query in a separate connection, so that its views are private."""
         with self._connection() as connection:
             import duckdb
 
@@ -341,7 +341,7 @@ class DuckEngine:
     def near_duplicates(
         self, source: Table, *, threshold: float, grouping: Literal["components", "greedy"], scope: str = ""
     ) -> Groups:
-        """Run the kernel of `text.near_duplicates` over the whole column."""
+        """Run the kernel of `text.near_duplicates` on the whole column."""
         from covmis_build.engine.port import Groups
         from covmis_build.text.near_duplicates import group_table
 

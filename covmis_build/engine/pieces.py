@@ -1,7 +1,7 @@
-"""Rows on their way through Spark: pieces of tables as bytes, which only Python opens.
+"""Rows in Spark as pieces: parts of tables as bytes that only Python reads.
 
-Java moves and keeps pieces and looks into none: to make its own rows of Arrow's, and columns of these again, costs
-more than all that is done with them. A piece is a file of Parquet (or a row group of it), or rows as Arrow's bytes.
+Java moves and stores pieces without parsing them: converting Arrow rows to its own and back costs more than all processing. A
+piece is a Parquet file (or a row group of it), or rows as Arrow bytes.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ if TYPE_CHECKING:
 
 PIECES = pa.schema([("number", pa.int64()), ("rows", pa.int64()), ("file", pa.string()), ("row_group", pa.int64()),
                     ("content", pa.binary())])  # fmt: skip
-"""`rows` is how many rows a piece has (-1: nobody has counted), `row_group` -1 the whole file."""
+"""`rows` is the number of rows in a piece (-1: unknown); `row_group` -1 means the whole file."""
 ENOUGH = 8 << 20
-"""Bytes of rows that become a piece."""
+"""Bytes of rows per piece."""
 WHOLE = -1
 MEMORY = "2GB"
-"""What DuckDB may take of a worker before it uses the disk: of a cluster's machines only a share is ours."""
+"""Memory for DuckDB on a worker before it uses the disk, since a cluster's machines are shared."""
 PACKED = pa.ipc.IpcWriteOptions(compression="lz4")
 
 
 class Source(NamedTuple):
-    """A table that is asked in SQL: its columns, and its files unless its rows come as pieces."""
+    """A table in an SQL query: its columns, and its files unless its rows come as pieces."""
 
     schema: pa.Schema
     files: tuple[str, ...] = ()
 
 
 def packed(blocks: Iterator[pa.Table], schema: pa.Schema, first: int = 0) -> Iterator[pa.RecordBatch]:
-    """Rows as pieces; small blocks are joined."""
+    """Convert rows to pieces; small blocks are joined."""
     waiting, size = list[pa.Table](), 0
     for block in blocks:
         if len(block):
@@ -74,13 +74,13 @@ def _piece(number: int, blocks: list[pa.Table]) -> pa.RecordBatch:
 
 
 def unpacked(content: bytes) -> pa.Table:
-    """The rows of a piece."""
+    """Return the rows of a piece."""
     with pa.ipc.open_stream(content) as stream:
         return stream.read_all()
 
 
 def opened(batch: pa.RecordBatch, names: list[str]) -> Iterator[pa.Table]:
-    """On a worker: the rows of pieces, in these columns."""
+    """On a worker: return the rows of pieces in these columns."""
     for piece in batch.to_pylist():
         if not piece["file"]:
             yield unpacked(piece["content"]).select(names)
@@ -92,7 +92,7 @@ def opened(batch: pa.RecordBatch, names: list[str]) -> Iterator[pa.Table]:
 
 
 def here(name: str) -> Path:
-    """On a worker: a file that was sent to it, one at an address (fetched once), or one of a disk that it sees."""
+    """On a worker: return the path of a file that was sent, downloaded once, or is on a visible disk."""
     from pyspark import SparkFiles
 
     far = place(name)
@@ -107,7 +107,7 @@ def here(name: str) -> Path:
 
 
 def by_pieces(kernel: Kernel, names: list[str], schema: pa.Schema, rows: int = 0) -> Any:
-    """The kernel as `mapInArrow` wants it, over pieces; a block has at most so many rows."""
+    """Return the kernel for `mapInArrow` over pieces, with a maximum number of rows per block."""
     wanted = edition()
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -127,7 +127,7 @@ def by_pieces(kernel: Kernel, names: list[str], schema: pa.Schema, rows: int = 0
 
 
 def by_columns(names: list[str]) -> Any:
-    """Pieces as the columns that Spark's own SQL asks for."""
+    """Convert pieces to columns for Spark SQL."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -138,7 +138,7 @@ def by_columns(names: list[str]) -> Any:
 
 
 def as_pieces(schema: pa.Schema) -> Any:
-    """What Spark's own SQL has found, as pieces."""
+    """Convert results of Spark SQL to pieces."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield from packed((pa.Table.from_batches([batch]) for batch in batches), schema)
@@ -147,7 +147,7 @@ def as_pieces(schema: pa.Schema) -> Any:
 
 
 def counted(names: list[str]) -> Any:
-    """On a worker: how many rows pieces have."""
+    """On a worker: count the rows of pieces."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -158,7 +158,7 @@ def counted(names: list[str]) -> Any:
 
 
 def answering(query: str, sources: Mapping[str, Source], schema: pa.Schema) -> Any:
-    """The answer to a query, found by one worker as the embedded engine finds it; pieces come with their table's name."""
+    """Answer a query on one worker with the embedded engine; pieces come with their table's name."""
     wanted = edition()
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -197,7 +197,7 @@ def answering(query: str, sources: Mapping[str, Source], schema: pa.Schema) -> A
 
 
 def schema_of(query: str, sources: Mapping[str, Source]) -> pa.Schema:
-    """The columns of an answer."""
+    """Return the columns of an answer."""
     with _database("") as database:
         for name, source in sources.items():
             database.register(name, plain_schema(source.schema).empty_table())
@@ -225,10 +225,10 @@ def _answer(database: duckdb.DuckDBPyConnection, query: str) -> Iterator[pa.Tabl
 
 
 def plain(block: pa.Table, schema: pa.Schema) -> pa.Table:
-    """A kernel's rows in exactly the columns and types that were announced."""
+    """Convert a kernel's rows to exactly the declared columns and types."""
     return block.cast(plain_schema(schema))
 
 
 def plain_schema(schema: pa.Schema) -> pa.Schema:
-    """The columns of a schema, any of which may be null, as Spark itself has it after reading a file."""
+    """Return the schema with all columns nullable, as in Spark after reading a file."""
     return pa.schema([field.with_nullable(True).remove_metadata() for field in schema])

@@ -1,9 +1,8 @@
-"""Many machines: the same verbs on Apache Spark, which has to be there already (the extra `spark`, and Java).
+"""The engine for many machines: the same operations on Apache Spark, which must be installed (extra `spark`, and Java).
 
-Kernels get Arrow batches (`mapInArrow`, `applyInArrow`) and give the rows that they give anywhere. Results are kept
-by Spark, on its disks, until the engine is left; what a lost worker had is made again by the others. Workers see
-nothing of this machine's disk: tables are sent to them. Only what is requested comes back, one partition after the
-other.
+Kernels receive Arrow batches (`mapInArrow`, `applyInArrow`) and return the same rows as everywhere. Spark stores results on
+its disks until the engine is closed, and recomputes those of a lost worker. Workers cannot read this machine's disk: tables
+are sent to them. Only requested results return, one partition at a time.
 """
 
 from __future__ import annotations
@@ -56,18 +55,18 @@ if TYPE_CHECKING:
 
 
 COMPARED_HERE, FEW_TEXTS = "spark.covmis.comparedHere", 1_000_000
-"""The setting that says up to how many texts this machine looks for near-duplicates on its own: a million take some 2 GB."""
+"""Setting: maximum number of texts whose near-duplicates this machine computes alone; a million need some 2 GB."""
 
 
 JOINED_BY_ONE, FEW_ROWS = "spark.covmis.joinedByOne", 10_000_000
-"""The setting that says up to how many rows of tables one worker joins on its own."""
+"""Setting: maximum number of rows of tables that one worker joins alone."""
 
 
 def open_spark(*, scratch: Path | None = None, settings: Mapping[str, str] | None = None) -> SparkEngine:
-    """The engine on Spark: the session that is active, or a new one with these settings.
+    """Return the engine on Spark: the active session, or a new one with these settings.
 
-    `spark.master` names the cluster (default: what spark-submit or the configuration says, or else this machine,
-    `local[*]`); every other setting is passed through as Spark knows it, `spark.executor.memory` and so on.
+    `spark.master` names the cluster (default: from spark-submit or the configuration, otherwise this machine, `local[*]`).
+    All other settings, such as `spark.executor.memory`, are passed to Spark unchanged.
     """
     try:
         import pyspark  # noqa: F401 - Java is started when something is first asked
@@ -80,29 +79,29 @@ def _started(scratch: Path | None, settings: Mapping[str, str]) -> SparkSession:
     from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
-    # nothing of pandas in Spark is used here
+    # no pandas functions of Spark are used
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     wanted = dict(settings)
-    # the workers' Python; Spark itself asks the environment alone
+    # the workers' Python, which Spark reads only from the environment
     named = wanted.get("spark.pyspark.python") or os.environ.get("PYSPARK_PYTHON") or sys.executable
     os.environ["PYSPARK_PYTHON"] = named
     master = wanted.pop("spark.master", "") or SparkConf().get("spark.master", "local[*]") or "local[*]"
     defaults = {
         "spark.sql.session.timeZone": "UTC",
         "spark.ui.showConsoleProgress": "false",
-        "spark.log.level": "FATAL",  # what matters is raised, in one line
-        # rows that are kept lie in as many pieces as they need; otherwise in 200, each a task for every later step
+        "spark.log.level": "FATAL",  # errors that matter are raised, in one line
+        # use as many partitions as stored rows need, instead of 200 with a task each in every later step
         "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
-        # they are read a few times: to look for what repeats in each column takes longer than that saves
+        # stored rows are read only a few times: detecting repetition per column takes longer than it saves
         "spark.sql.inMemoryColumnarStorage.compressed": "false",
     }
-    if is_here(master):  # one machine: no page at a port, and not 200 pieces for every shuffle
+    if is_here(master):  # one machine: no web page, and not 200 partitions per shuffle
         defaults |= {
             "spark.ui.enabled": "false",
             "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
         }
         defaults |= {"spark.local.dir": str(scratch)} if scratch else {}
-    else:  # a driver only plans: what it runs is not worth being compiled as well as can be
+    else:  # a driver only plans, which does not justify optimised compilation
         defaults["spark.driver.defaultJavaOptions"] = "-XX:TieredStopAtLevel=1"
     builder = SparkSession.builder.appName("covmis").master(master)
     for name, value in (defaults | wanted).items():
@@ -112,7 +111,7 @@ def _started(scratch: Path | None, settings: Mapping[str, str]) -> SparkSession:
 
 @dataclass(frozen=True)
 class SparkTable:
-    """A table that lies in Spark: pieces that it keeps, pieces that are files, or what its own SQL has found."""
+    """A table in Spark: stored pieces, pieces that are files, or results of Spark SQL."""
 
     schema: pa.Schema
     pieces: DataFrame
@@ -120,14 +119,14 @@ class SparkTable:
     columns: DataFrame | None = None
 
     def select(self, columns: Sequence[str]) -> SparkTable:
-        """These columns alone."""
+        """Return these columns only."""
         rows = self.columns.select(*columns) if self.columns else None
         schema = pa.schema([self.schema.field(name) for name in columns])
         return SparkTable(schema, as_pieces_of(rows, schema) if rows else self.pieces, self.files, rows)
 
     @cached_property
     def counts(self) -> list[int]:
-        """How many rows each piece has."""
+        """Return the number of rows of each piece."""
         if self.files:
             told = self.pieces.mapInArrow(counted(self.schema.names), "rows long")
         else:
@@ -136,13 +135,13 @@ class SparkTable:
 
     @cached_property
     def frame(self) -> DataFrame:
-        """The table as Spark's own SQL has it."""
+        """Return the table for Spark SQL."""
         if self.columns:
             return self.columns
         return settled(self.pieces.mapInArrow(by_columns(self.schema.names), ddl(self.schema)))
 
     def spread(self, at_once: int) -> DataFrame:
-        """The pieces, so many in a task: an answer comes from one worker, in one."""
+        """Group the pieces into tasks; a query answer comes from one worker in one piece."""
         if (
             self.files
             or self.columns
@@ -156,7 +155,7 @@ class SparkTable:
         return self.pieces.repartitionById(tasks, expr(f"int(number div {at_once})"))
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """All rows, in order; a few pieces at a time come here."""
+        """Return all rows in order, a few pieces at a time."""
         names = self.schema.names
         if self.files:
             rows = self.pieces.mapInArrow(by_pieces(same, names, self.schema), ddl(PIECES))
@@ -166,16 +165,16 @@ class SparkTable:
             yield from unpacked(row["content"]).select(names).to_batches()
 
     def to_arrow(self) -> pa.Table:
-        """All rows, in memory."""
+        """Return all rows in memory."""
         batches = list(self.batches())
         return pa.Table.from_batches(batches) if batches else self.schema.empty_table()
 
     def to_pandas(self) -> pd.DataFrame:
-        """All rows as a DataFrame."""
+        """Return all rows as a DataFrame."""
         return tables.frame(self.to_arrow())
 
     def write(self, path: Path) -> None:
-        """All rows as one Parquet file, written here."""
+        """Write all rows to one Parquet file on this machine."""
         write_blocks((pa.Table.from_batches([batch]) for batch in self.batches()), self.schema, path)
 
     def __len__(self) -> int:
@@ -184,34 +183,34 @@ class SparkTable:
 
 
 AT_ONCE = 4
-"""Pieces of a table that come here together."""
+"""Number of pieces that are transferred together."""
 
 
 def same(block: pa.Table) -> pa.Table:
-    """The same rows."""
+    """Return the same rows."""
     return block
 
 
 def as_pieces_of(rows: DataFrame, schema: pa.Schema) -> DataFrame:
-    """What Spark's own SQL has found, as pieces."""
+    """Convert results of Spark SQL to pieces."""
     return rows.mapInArrow(as_pieces(schema), ddl(PIECES))
 
 
 @dataclass
 class SparkEngine:
-    """Spark behind the engine's verbs; a session that was there before is left as it was."""
+    """Spark with the engine's interface; an existing session is left unchanged."""
 
     scratch: Path | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
     name: str = "spark"
     of: SparkEngine | None = None
-    """Whose session this uses, if it has none of its own."""
+    """The engine whose session this one shares, if any."""
     _stack: ExitStack = field(default_factory=ExitStack, repr=False)
     _kept_before: int = field(default_factory=lambda: len(KEPT), repr=False)
 
     @cached_property
     def session(self) -> SparkSession:
-        """Spark, started when something is first asked of it; its workers have the same covmis."""
+        """Spark, started on first use, with workers that have the same covmis."""
         if self.of:
             return self.of.session
         session = self.started()
@@ -220,7 +219,7 @@ class SparkEngine:
         return session
 
     def started(self) -> SparkSession:
-        """Spark, whatever its workers have."""
+        """Spark, without checking its workers."""
         from pyspark.sql import SparkSession
 
         active = SparkSession.getActiveSession()
@@ -231,7 +230,7 @@ class SparkEngine:
 
     @cached_property
     def _folder(self) -> Path:
-        """Where files wait that workers fetch: as long as Spark runs, for new workers ask for all of them."""
+        """Folder of files for workers; kept as long as Spark runs, because new workers request all of them."""
         if self.of:
             return self.of._folder  # noqa: SLF001 - of this class
         if self.scratch:
@@ -239,39 +238,39 @@ class SparkEngine:
         return Path(self._stack.enter_context(tempfile.TemporaryDirectory(dir=self.scratch)))
 
     def fresh(self) -> SparkEngine:
-        """The same session; what Spark keeps for it is freed when it is left."""
+        """Return an engine with the same session. Its stored results are freed when it is closed."""
         return SparkEngine(self.scratch, self.settings, of=self)
 
     def __enter__(self) -> Self:
-        """Nothing to make room for."""
+        """Nothing to prepare."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop Spark if it was started here, or free what it kept; say in one line what went wrong there."""
+        """Stop Spark if it was started here, otherwise free the stored results; report failures in one line."""
         kept, KEPT[self._kept_before :] = KEPT[self._kept_before :], []
         if error is None:
             for data in kept:
                 data.unpersist()
         self._stack.close()
-        if error is not None and (told := spark_workers.told(error)):
-            raise told from error
+        if error is not None and (reported := spark_workers.error_from_worker(error)):
+            raise reported from error
 
     @property
     def sees_this_disk(self) -> bool:
-        """Whether Spark runs on this machine alone."""
+        """True if Spark runs only on this machine."""
         return is_here(self.session.sparkContext.master)
 
     def reach(self, files: Sequence[Path]) -> None:
-        """Ask the workers of a cluster whether they see these files."""
+        """Check that the cluster's workers can read these files."""
         if not is_here(self.session.sparkContext.master):
             spark_workers.check(self.session, files)
 
     def table(
         self, source: Path | Sequence[Path] | pa.Table | pd.DataFrame, *, columns: Sequence[str] = ()
     ) -> Table:
-        """A handle on Parquet files of this machine or at addresses, an Arrow table or a DataFrame."""
+        """Return a handle on Parquet files of this machine or at URLs, an Arrow table or a DataFrame."""
         if isinstance(source, Path):
             source = [source]
         if isinstance(source, list | tuple):
@@ -280,10 +279,10 @@ class SparkEngine:
         return self._sent(rows, rows.schema)
 
     def _of_files(self, sources: Sequence[Path], columns: Sequence[str]) -> SparkTable:
-        """Files that workers read where they lie, or that each worker fetches once; a task reads a piece of one."""
+        """Return files that workers read in place or download once; a task reads a piece of one."""
         names, groups, counts = list[str](), list[int](), list[int]()
         for source in sources:
-            if isinstance(source, Address):  # to ask each for its row groups would take this machine longest
+            if isinstance(source, Address):  # this machine would take too long to read each file's row groups
                 names, groups, counts = [*names, str(source)], [*groups, WHOLE], [*counts, -1]
                 continue
             name = self._name_for_workers(source)
@@ -298,23 +297,23 @@ class SparkEngine:
         listed = pa.table(
             [range(len(names)), counts, names, groups, pa.nulls(len(names), pa.binary())], schema=PIECES
         )
-        # a table of files that have no rows still has its columns
+        # tables without rows still have columns
         return SparkTable(plain_schema(schema), self._dealt(listed), tuple(dict.fromkeys(names)) or ("",))
 
     def _name_for_workers(self, source: Path) -> str:
-        """The name by which a worker finds a file of this machine."""
+        """Return the name with which workers find a file of this machine."""
         if is_here(self.session.sparkContext.master):
             return str(source.resolve())
         name = f"{uuid.uuid4().hex}.parquet"
         try:
-            os.link(source, self._folder / name)  # as it is now, whatever takes its place
+            os.link(source, self._folder / name)  # the current content, even if the file is replaced later
         except OSError:
             shutil.copyfile(source, self._folder / name)
         self.session.sparkContext.addFile(str(self._folder / name))
         return name
 
     def _sent(self, rows: pa.Table, schema: pa.Schema, most: int = 0) -> SparkTable:
-        """Rows of this machine, as pieces of at most so many."""
+        """Return rows of this machine as pieces with a maximum number of rows."""
         blocks = (rows.slice(at, most or BLOCK) for at in range(0, len(rows), most or BLOCK))
         pieces = [
             batch for number, block in enumerate(blocks) for batch in packed(iter([block]), schema, number)
@@ -322,15 +321,15 @@ class SparkEngine:
         return SparkTable(plain_schema(schema), self._dealt(pa.Table.from_batches(pieces, PIECES)))
 
     def _dealt(self, pieces: pa.Table) -> DataFrame:
-        """Pieces, each of which is a task."""
+        """Distribute pieces, one per task."""
         from pyspark.sql.functions import expr
 
-        # of a table without any rows Spark cannot tell the types
+        # Spark cannot infer the types of an empty table
         data = self.session.createDataFrame(pieces.combine_chunks() if len(pieces) else [], ddl(PIECES))
         return data.repartitionById(len(pieces), expr("int(number)")) if len(pieces) > 1 else data.coalesce(1)
 
     def _send_words(self, words: pa.Table) -> str:
-        """A table that each worker fetches once and maps into its memory."""
+        """Send a table that each worker downloads once and maps into memory."""
         path = self._folder / f"{uuid.uuid4().hex}.arrow"
         with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, words.schema) as writer:
             writer.write_table(words)
@@ -338,7 +337,7 @@ class SparkEngine:
         return path.name
 
     def map(self, kernel: Kernel, source: Table, schema: pa.Schema, *, rows: int = 0) -> Table:
-        """The kernel's rows for each piece; few rows that are much work are tasks of their own."""
+        """Apply the kernel to each piece. Few rows with much work become separate tasks."""
         its = self._own(source)
         if rows:
             its = self._sent(its.to_arrow(), its.schema, rows)
@@ -348,7 +347,7 @@ class SparkEngine:
         return SparkTable(plain_schema(schema), settled(rows_of_tasks))
 
     def sql(self, query: str, **tables: Table) -> Table:
-        """Let one worker answer, which takes it less than to plan that for all; of many rows, let Spark's own SQL."""
+        """Let one worker answer, which takes less time than planning for all; for many rows, use Spark SQL."""
         its = {name: self._own(table) for name, table in tables.items()}
         if sum(map(len, its.values())) > int(self.session.conf.get(JOINED_BY_ONE, str(FEW_ROWS))):
             return self._by_all(query, its)
@@ -366,7 +365,7 @@ class SparkEngine:
         return SparkTable(schema, settled(asked.mapInArrow(answering(query, sources, schema), ddl(PIECES))))
 
     def _by_all(self, query: str, its: Mapping[str, SparkTable]) -> SparkTable:
-        """Run the query over the tables, which are views only while it is read."""
+        """Run the query on the tables, registered as views only for parsing."""
         for name, table in its.items():
             table.frame.createOrReplaceTempView(name)
         try:
@@ -376,7 +375,7 @@ class SparkEngine:
                 self.session.catalog.dropTempView(name)
 
     def _of_columns(self, data: DataFrame) -> SparkTable:
-        """Keep what Spark's own SQL has found."""
+        """Store results of Spark SQL."""
         from pyspark.sql.pandas.types import to_arrow_schema
 
         data = settled(data)
@@ -386,7 +385,7 @@ class SparkEngine:
     def near_duplicates(
         self, source: Table, *, threshold: float, grouping: Literal["components", "greedy"], scope: str = ""
     ) -> Groups:
-        """The exact join of `spark_join.py`, spread over the cluster; few texts are compared here, in less time than to plan that."""
+        """Run the exact join of `spark_join.py` on the cluster. Few texts are compared here, which is faster."""
         from covmis_build.engine.port import Groups
         from covmis_build.engine.spark_join import near_duplicates
         from covmis_build.text.near_duplicates import group_table
@@ -404,7 +403,7 @@ class SparkEngine:
         return Groups(self._of_columns(members), self.table(chains))
 
     def _own(self, table: Table) -> SparkTable:
-        """The table in Spark; another engine's table is sent there."""
+        """Return the table in Spark; tables of another engine are sent there."""
         handle = table if isinstance(table, SparkTable) else self.table(table.to_arrow())
         assert isinstance(handle, SparkTable)
         return handle

@@ -1,4 +1,4 @@
-"""Frames of Spark, as the engine and its near-duplicates use them."""
+"""Helpers for Spark data frames, used by the engine and its near-duplicates."""
 
 from __future__ import annotations
 
@@ -19,31 +19,29 @@ if TYPE_CHECKING:
 
 
 def is_here(master: str) -> bool:
-    """Whether Spark runs inside this process's own machine; `local-cluster[…]` has workers."""
+    """True if Spark runs on this machine only; `local-cluster[…]` has workers."""
     return master == "local" or master.startswith("local[")
 
 
 KEPT: list[DataFrame] = []
-"""What `settled` has asked Spark to keep: it keeps that until somebody says so, however long nobody looks at it."""
+"""Frames that `settled` stored in Spark, which keeps them until they are released."""
 
 
 def settled(data: DataFrame, *, now: bool = False) -> DataFrame:
-    """The same rows, computed once (when first needed, or now; on a cluster always now), and their plan forgotten.
+    """Return the same rows, computed once (on first use, or `now`; on a cluster always now), without their plan.
 
-    A plan that keeps all its ancestors grows with every step until the driver is busy with nothing else. How rows were
-    made is kept next to them, unlike in a checkpoint: where a worker is lost, the others make them again. Rows are kept
-    on disk: in memory, a dozen tables of a million posts leave no room for the next sort in a heap of 6 GB. They are
-    kept as columns, and read as such: who asks for two of thirty does not pay for the texts of posts.
+    A plan with all its ancestors grows with every step until the driver is busy with it. Unlike a checkpoint, the way to
+    recompute rows is stored as well, in case a worker is lost. Rows are on disk: in memory, a dozen tables of a
+    million posts leave no space for sorting in a 6 GB heap. They are stored by column, so that reading two columns of thirty
+    does not load the posts' texts.
     """
     from pyspark import StorageLevel
     from pyspark.sql.classic.dataframe import DataFrame as Classic
 
     session = data.sparkSession
-    if is_here(
-        session.sparkContext.master
-    ):  # no worker can be lost, and a checkpoint is freed when nobody needs it
+    if is_here(session.sparkContext.master):  # no worker can be lost, and a checkpoint is freed when unused
         return data.localCheckpoint(eager=now, storageLevel=StorageLevel.DISK_ONLY)
-    # Python has no words for rows without their plan, nor for rows that Spark keeps, read without their plan
+    # Python has no public access to rows without their plan, nor to stored rows without their plan
     java: Any = data._jdf  # noqa: SLF001
     spark: Any = session._jsparkSession  # noqa: SLF001
     rows = Classic(
@@ -51,19 +49,19 @@ def settled(data: DataFrame, *, now: bool = False) -> DataFrame:
     )
     KEPT.append(rows.persist(StorageLevel.DISK_ONLY))
     columns = spark.sharedState().cacheManager().lookupCachedData(rows._jdf).get().cachedRepresentation()  # noqa: SLF001
-    columns.cacheBuilder().cachedColumnBuffers().count()  # a query that reads them twice would make them twice
+    columns.cacheBuilder().cachedColumnBuffers().count()  # otherwise a query that reads them twice would compute them twice
     return Classic(session._jvm.org.apache.spark.sql.classic.Dataset.ofRows(spark, columns), session)  # noqa: SLF001
 
 
 def ddl(schema: pa.Schema) -> Any:
-    """The schema in Spark's types; everything may be null, as Spark itself has it after reading a file."""
+    """Return the schema in Spark's types; everything is nullable, as in Spark after reading a file."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     return from_arrow_schema(pa.schema([field.with_nullable(True) for field in schema]))
 
 
 def batchwise(kernel: Kernel, schema: pa.Schema, rows: int = 0) -> Any:
-    """The kernel as `mapInArrow` wants it, for blocks of at most so many rows."""
+    """Return the kernel for `mapInArrow`, with a maximum number of rows per block."""
     wanted = edition()
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -78,7 +76,7 @@ def batchwise(kernel: Kernel, schema: pa.Schema, rows: int = 0) -> Any:
 
 
 BATCH = 8 << 20
-"""Bytes of rows that Spark is given at once: for each column of a batch Java does some work, however few rows it has."""
+"""Bytes of rows per batch for Spark, because Java has a fixed cost per column and batch."""
 
 
 def _in_batches(blocks: Iterator[pa.Table], schema: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -1,14 +1,13 @@
-"""Near-duplicates on Spark: the exact join of `text/join.py` as joins of tables, little on the driver.
+"""Near-duplicates on Spark: the exact join of `text/join.py` as joins of tables, with little work on the driver.
 
-    posts → distinct texts ("rows") → words with their document frequencies, numbered from rare to common
-          → each row's words as numbers ("bodies") → the lists that it is in, each whole on one worker
-          → what is alike in each list → groups → the post that represents each
+    posts → distinct texts ("rows") → words with document frequencies, numbered from rare to common
+          → each row's words as numbers ("bodies") → its lists, each complete on one worker
+          → similar pairs in each list → clusters → the post that represents each
 
-The bounds are those of `text/join.py` and the cosine is computed by the same code on the same whole numbers, so that
-every group and every similarity is the same to the bit. Words that two rows share are numbered on the driver, and the
-list is sent to each worker once: texts then travel as numbers. The rows of one list meet in one place, and are compared
-there as in the embedded join: of rows that are connected, only as many pairs are looked at as connect them. Greedy
-groups need every pair.
+The bounds are those of `text/join.py`, and the same code computes the cosine from the same integers, so every cluster
+and similarity is identical to the bit. Words that two rows share are numbered on the driver and sent to each worker
+once, so that texts are transferred as numbers. The rows of a list are compared on one worker as in the embedded
+join: of connected rows, only as many pairs as are needed to connect them. Greedy clusters need every pair.
 """
 
 from __future__ import annotations
@@ -50,13 +49,13 @@ ALIKE = pa.schema([("a", STRING), ("b", STRING), ("similarity", REAL)])
 
 
 AT_ONCE = 5_000_000
-"""Edges that the driver connects: at some 60 bytes each, less than it holds of words."""
+"""Maximum number of edges that the driver connects: at some 60 bytes each, less memory than its words need."""
 TOGETHER = 64 << 20
-"""Bytes of lists that a worker compares at once; a list is never cut, however long."""
+"""Bytes of lists that a worker compares at a time; a list is never split."""
 
 
 class Corpus(NamedTuple):
-    """What a cosine needs to know of all texts: how many there are, and the file of the words that rows share."""
+    """What a cosine needs to know of all texts: their number, and the file of shared words."""
 
     size: int
     words: str
@@ -65,12 +64,12 @@ class Corpus(NamedTuple):
 def near_duplicates(
     source: DataFrame, *, threshold: float, grouping: str, scope: str, send: Send
 ) -> tuple[DataFrame, pa.Table]:
-    """The members and the chains of `Engine.near_duplicates`; `send` lays a table where workers find it by a name."""
+    """Compute members and chains for `Engine.near_duplicates`; `send` puts a table where workers find it by name."""
     from pyspark.sql import functions as f
 
     near.check_threshold(threshold)
     keys, once = "'' AS scope", "1 AS once"
-    if scope:  # a post of several scopes counts once
+    if scope:  # a post in several scopes counts once
         keys = f"{scope} AS scope"
         once = f"INT(ROW_NUMBER() OVER (PARTITION BY post_id ORDER BY {scope}) = 1) AS once"
     copies = "MIN(post_id) OVER (PARTITION BY text) AS row", "SUM(once) OVER (PARTITION BY text) AS copies"
@@ -79,7 +78,7 @@ def near_duplicates(
     rows = posts.where("post_id = row AND once = 1").select("row", "copies", "text")
     corpus = Corpus(posts.where("once = 1").count(), send(numbered(_shared(rows))))
     body = settled(rows.mapInArrow(batchwise(partial(bodies, corpus=corpus), BODIES), ddl(BODIES)))
-    # A node is a distinct text within a scope; of texts without words, each post is one of its own.
+    # A node is a distinct text within a scope; each post without words is a separate node.
     with_words = posts.join(body.select("row", f.lit(1).alias("words")), "row", "left")
     node = "IF(words = 1, row, post_id) AS node"
     placed = settled(with_words.selectExpr("scope", "post_id", "priority", "row", node))
@@ -97,7 +96,7 @@ def near_duplicates(
 
 
 def _shared(rows: DataFrame) -> pa.Table:
-    """The words that at least two rows have, in no order."""
+    """Return the words that occur in at least two rows, unordered."""
     words = rows.mapInArrow(batchwise(counted, WORDS), ddl(WORDS))
     sums = [f"SUM({name}) AS {name}" for name in ("documents", "rows_with")]
     every = words.groupBy("word", "hash").agg(*map(_expression, sums))
@@ -110,8 +109,8 @@ def _expression(text: str) -> Any:
     return f.expr(text)
 
 
-def _alike(pairs: DataFrame, body: DataFrame, corpus: Corpus) -> DataFrame:
-    """The similarity of these pairs of rows."""
+def _similarities(pairs: DataFrame, body: DataFrame, corpus: Corpus) -> DataFrame:
+    """Return the similarity of these pairs of rows."""
     for side in "ab":
         named = (f"{name} AS {name}_{side}" for name in ("body", "square"))
         pairs = pairs.join(body.selectExpr(f"row AS {side}", *named), side)
@@ -119,11 +118,11 @@ def _alike(pairs: DataFrame, body: DataFrame, corpus: Corpus) -> DataFrame:
 
 
 def _components(edges: DataFrame) -> DataFrame:
-    """(scope, node, label): a node that each is connected with, the same for all of a component.
+    """Return (scope, node, label), where the label is the same for all nodes of a component.
 
-    Some million edges are connected on the driver in a second. More are by large stars and small stars: each turn hangs every
-    node's larger neighbours (then its smaller ones) under its smallest one, until every component is a star around its smallest
-    node (Kiveris and others 2014): what hangs does so once, and bears nothing.
+    The driver connects some million edges in a second. More edges use large-star and small-star steps: each step links every
+    node's larger neighbours (then its smaller ones) to its smallest one, until every component is a star around its smallest
+    node (Kiveris and others 2014).
     """
     stars = settled(edges.selectExpr("scope", "b AS u", "a AS v"))
     if stars.count() <= AT_ONCE:
@@ -150,7 +149,7 @@ def _components(edges: DataFrame) -> DataFrame:
 
 
 def connected(edges: pa.Table) -> pa.Table:
-    """The same of edges (scope, u, v) in memory."""
+    """The same for edges (scope, u, v) in memory."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -176,10 +175,10 @@ def connected(edges: pa.Table) -> pa.Table:
 
 
 def _greedy(placed: DataFrame, edges: DataFrame) -> DataFrame:
-    """(scope, node, label): each star takes all its neighbours that no star before it has taken.
+    """Return (scope, node, label): each star takes all neighbours that no earlier star has taken.
 
-    In turns, every undecided node that comes before all its undecided neighbours takes these, which makes the same
-    stars as one after the other; a text that is never taken is a star. Then each goes to the first of the stars next to it.
+    In each step every undecided node that precedes all its undecided neighbours takes these, which gives the same stars as
+    sequential processing. Texts that are never taken are stars. Then each text joins the first adjacent star.
     """
     turn = (
         placed.where("node = row")
@@ -208,7 +207,7 @@ def _greedy(placed: DataFrame, edges: DataFrame) -> DataFrame:
 
 
 def _members(placed: DataFrame, labels: DataFrame, body: DataFrame, corpus: Corpus) -> DataFrame:
-    """Each post's group, the post that represents it, and the similarity to that post."""
+    """Return each post's cluster, the post that represents it, and the similarity to that post."""
     grouped = placed.join(labels, ["scope", "node"], "left").selectExpr(
         "scope", "post_id", "row", "priority", "COALESCE(label, node) AS label"
     )
@@ -221,7 +220,7 @@ def _members(placed: DataFrame, labels: DataFrame, body: DataFrame, corpus: Corp
     pairs = named.where("row <> kept_row").selectExpr(
         "LEAST(row, kept_row) AS a", "GREATEST(row, kept_row) AS b"
     )
-    alike = _alike(pairs.distinct(), body, corpus)
+    alike = _similarities(pairs.distinct(), body, corpus)
     named = named.selectExpr("*", "LEAST(row, kept_row) AS a", "GREATEST(row, kept_row) AS b")
     return named.join(alike, ["a", "b"], "left").selectExpr(
         "scope", "post_id", "row", "group_id", "kept", "COALESCE(similarity, 1.0D) AS similarity"
@@ -229,7 +228,7 @@ def _members(placed: DataFrame, labels: DataFrame, body: DataFrame, corpus: Corp
 
 
 def _chains(members: DataFrame, body: DataFrame, corpus: Corpus) -> pa.Table:
-    """The report of the largest groups; at most 20 times 1,000 texts come to the driver."""
+    """Return the report of the largest clusters; at most 20 times 1,000 texts are sent to the driver."""
     second = "MIN(CASE WHEN post_id <> group_id THEN post_id END) AS second"
     sizes = members.groupBy("scope", "group_id").agg(_expression("COUNT(*) AS size"), _expression(second))
     largest = sizes.where("size > 1").orderBy(_expression("-size"), "scope", "group_id").limit(near.LARGEST)
@@ -256,11 +255,11 @@ def _chains(members: DataFrame, body: DataFrame, corpus: Corpus) -> pa.Table:
     )
 
 
-# Kernels: what runs in Spark's Python workers.
+# Kernels, run in Spark's Python workers
 
 
 def counted(block: pa.Table) -> pa.Table:
-    """The words of a block, with the number of texts and of rows that have them."""
+    """Return the words of a block, with the number of texts and of rows that contain them."""
     words = words_of(block.column("text"))
     copies = block.column("copies").to_numpy()
     documents, rows_with = frequencies(words.start, words.term, copies, len(words.hashes))
@@ -268,10 +267,10 @@ def counted(block: pa.Table) -> pa.Table:
 
 
 def numbered(shared: pa.Table) -> pa.Table:
-    """Words with their places from rare to common, those equally rare by their letters; in the order of their hashes.
+    """Return words with their rank from rare to common (ties by letters), ordered by hash.
 
-    The order is one and the same everywhere: rows that share a word must have it at the same place, or the prefixes of
-    two of them might not meet.
+    The ranks must be the same everywhere: rows that share a word need it at the same rank, otherwise their prefixes might not
+    overlap.
     """
     ordered = shared.combine_chunks().sort_by([("documents", "ascending"), ("word", "ascending")])
     place = pa.array(np.arange(len(ordered), dtype=np.int32))
@@ -279,7 +278,7 @@ def numbered(shared: pa.Table) -> pa.Table:
 
 
 class SharedWords(NamedTuple):
-    """The shared words in the order of their hashes, and how many texts have each, by place."""
+    """The shared words ordered by hash, and each word's number of texts, by rank."""
 
     letters: pa.Array
     hashes: NDArray[np.int64]
@@ -288,7 +287,7 @@ class SharedWords(NamedTuple):
 
     @classmethod
     def of(cls, words: pa.Table) -> SharedWords:
-        """Of what `numbered` makes."""
+        """Create it from the result of `numbered`."""
         place = words["place"].to_numpy()
         documents = np.empty(len(place), np.int64)
         documents[place] = words["documents"].to_numpy()
@@ -298,7 +297,7 @@ class SharedWords(NamedTuple):
 
 @functools.lru_cache(maxsize=1)
 def known_words(name: str) -> SharedWords:
-    """On a worker: the words of this file, which was sent to it."""
+    """On a worker: read the words of this file, which was sent to it."""
     from pyspark import SparkFiles
 
     with pa.memory_map(SparkFiles.get(name)) as file:
@@ -306,7 +305,7 @@ def known_words(name: str) -> SharedWords:
 
 
 def places_of(letters: pa.Array, hashes: NDArray[np.int64], known: SharedWords) -> NDArray[np.int32]:
-    """The place of each word, -1 for one that no other row has. Hashes find candidates; letters decide."""
+    """Return the rank of each word, -1 if only one row has it. Hashes find candidates; letters decide."""
     place = np.full(len(hashes), -1, np.int32)
     at, open_ = np.searchsorted(known.hashes, hashes), np.arange(len(hashes))
     while True:
@@ -322,11 +321,11 @@ def places_of(letters: pa.Array, hashes: NDArray[np.int64], known: SharedWords) 
 
 
 def bodies(block: pa.Table, *, corpus: Corpus) -> pa.Table:
-    """Each row's shared words as numbers, from rare to common, how often it has each, and its squared length."""
+    """Return each row's shared words as numbers, from rare to common, their counts, and the squared length."""
     words, known = words_of(block.column("text")), known_words(corpus.words)
     copies = block.column("copies").to_numpy()
     place = places_of(words.letters, words.hashes.view(np.int64), known)
-    # a word that no other row has is in as many texts as its row
+    # a word of a single row occurs in as many texts as the row
     documents, rows_with = frequencies(words.start, words.term, copies, len(place))
     documents = np.where(place < 0, documents, known.documents[place] if len(known.documents) else 0)
     order = np.lexsort((place, documents))
@@ -343,7 +342,7 @@ def bodies(block: pa.Table, *, corpus: Corpus) -> pa.Table:
 
 
 def prefixes(block: pa.Table, *, corpus: Corpus, threshold: float) -> pa.Table:
-    """The lists that each row is in: its words from rare to common, as long as what follows may be enough."""
+    """Return the lists of each row: its words from rare to common, as long as the rest may suffice."""
     weighed, places = _weighed(block.column("body"), block.column("square"), corpus)
     lists = join.index(weighed, np.arange(len(block)), threshold)
     word = places[np.repeat(np.arange(len(lists.begin) - 1), np.diff(lists.begin))]
@@ -352,7 +351,7 @@ def prefixes(block: pa.Table, *, corpus: Corpus, threshold: float) -> pa.Table:
 
 
 def listwise(kernel: Kernel) -> Any:
-    """The kernel as `mapInArrow` wants it, for whole lists of a partition that is sorted by them."""
+    """Return the kernel for `mapInArrow` on whole lists of a partition sorted by list."""
     wanted = edition()
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -361,7 +360,7 @@ def listwise(kernel: Kernel) -> Any:
         for batch in batches:
             rows = pa.Table.from_batches([batch])
             last = int(_begins(rows)[-2])
-            if size >= TOGETHER and last:  # of this batch, the last list may continue
+            if size >= TOGETHER and last:  # the batch's last list may continue
                 whole = pa.concat_tables([*waiting, rows.slice(0, last)])
                 yield from plain(kernel(whole), EDGES).to_batches()
                 waiting, size, rows = [], 0, rows.slice(last)
@@ -374,7 +373,7 @@ def listwise(kernel: Kernel) -> Any:
 
 
 def _begins(lists: pa.Table) -> NDArray[np.int64]:
-    """Where each list begins, and where the last one ends."""
+    """Return where each list begins, and where the last one ends."""
     scope = lists["scope"].combine_chunks().dictionary_encode().indices.to_numpy()
     word = lists["word"].to_numpy()
     new = (scope[1:] != scope[:-1]) | (word[1:] != word[:-1])
@@ -382,7 +381,7 @@ def _begins(lists: pa.Table) -> NDArray[np.int64]:
 
 
 def alike_in(lists: pa.Table, *, corpus: Corpus, threshold: float, every: bool) -> pa.Table:
-    """Rows of these lists that are alike: every pair of them, or as many as connect what all pairs would."""
+    """Return similar rows in these lists: every pair, or as many as connect the same rows."""
     sizes = np.diff(_begins(lists))
     lists = lists.filter(pa.array(np.repeat(sizes > 1, sizes))).combine_chunks()
     if not len(lists):
@@ -406,7 +405,7 @@ def alike_in(lists: pa.Table, *, corpus: Corpus, threshold: float, every: bool) 
 
 
 def cosines(block: pa.Table, *, corpus: Corpus) -> pa.Table:
-    """The similarity of each pair of rows, from their bodies side by side."""
+    """Return the similarity of each pair of rows from their bodies."""
     body, square = (
         pa.chunked_array([*block.column(f"{name}_a").chunks, *block.column(f"{name}_b").chunks])
         for name in ("body", "square")
@@ -420,7 +419,7 @@ def cosines(block: pa.Table, *, corpus: Corpus) -> pa.Table:
 def _weighed(
     bodies: pa.ChunkedArray, squares: pa.ChunkedArray, corpus: Corpus
 ) -> tuple[Weighed, NDArray[np.int32]]:
-    """The rows of a block as `text/join.py` has them, and the place of each of their words."""
+    """Return the rows of a block in the format of `text/join.py`, and the rank of each of their words."""
     column = bodies.cast(pa.large_binary()).combine_chunks()
     _, offsets, data = column.buffers()
     start = np.frombuffer(offsets, np.int64, len(column) + 1, column.offset * 8)

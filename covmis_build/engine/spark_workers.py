@@ -1,4 +1,4 @@
-"""Workers on other machines: which covmis they run, which files they see, and what is said when they fail."""
+"""Spark's workers: check their covmis version and access to files, and report their errors."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PATIENCE = 300.0
-"""Seconds for a cluster to give the first worker: one without room says nothing, and would be waited for for ever."""
+"""Seconds to wait for the first worker, because a full cluster does not report that it has none."""
 HOW = (
     f"Install the same covmis for the workers' Python ({pip_install('spark')}); spark.pyspark.python names it"
 )
 
 
 class Worker(NamedTuple):
-    """What a worker says of itself; `unseen` are files that it does not see as this machine does, with the reason."""
+    """A worker's report; `unseen` are files that differ from this machine's, with the reason."""
 
     host: str
     python: str
@@ -37,7 +37,7 @@ class Worker(NamedTuple):
 
 @cache
 def edition() -> str:
-    """The version of covmis and a hash of its code: two working copies of one version may differ."""
+    """Return the version of covmis and a hash of its code, because two working copies of one version may differ."""
     package = Path(__file__).parents[1]
     hashed = hashlib.sha256()
     for path in sorted(package.rglob("*.py")):
@@ -46,13 +46,13 @@ def edition() -> str:
 
 
 def agree(wanted: str) -> None:
-    """On a worker: refuse to compute with other code than that of the machine that asks."""
+    """On a worker: refuse to compute with code that differs from the caller's."""
     if edition() != wanted:
         raise InputError(f"a worker has covmis {edition()}, this machine {wanted}", remedy=HOW)
 
 
 def look(files: Iterable[tuple[str, int]]) -> tuple[tuple[str, str], ...]:
-    """On a worker: the files that are not there, or not of this size."""
+    """On a worker: return the files that are missing or have another size."""
     unseen = []
     for file, size in files:
         try:
@@ -67,7 +67,7 @@ def look(files: Iterable[tuple[str, int]]) -> tuple[tuple[str, str], ...]:
 
 
 def workers(session: SparkSession, files: Sequence[Path] = ()) -> list[Worker]:
-    """What the workers say that are there now."""
+    """Return the reports of the current workers."""
     _wait(session)
     context = session.sparkContext
     asked = [(str(file), file.stat().st_size) for file in files]
@@ -96,7 +96,7 @@ def workers(session: SparkSession, files: Sequence[Path] = ()) -> list[Worker]:
 
 
 def check(session: SparkSession, files: Sequence[Path] = ()) -> None:
-    """Refuse workers with another covmis, and files that one of them does not see."""
+    """Refuse workers with another covmis, and files that one of them cannot read."""
     for worker in workers(session, files):
         if worker.edition != edition():
             raise InputError(
@@ -119,7 +119,7 @@ def _wait(session: SparkSession) -> None:
     """Wait for the first worker."""
     java = session.sparkContext._jsc.sc()  # noqa: SLF001 - Python's side cannot count executors
     master, began = session.sparkContext.master, time.monotonic()
-    while len(java.statusTracker().getExecutorInfos()) < 2:  # the first is this machine
+    while len(java.statusTracker().getExecutorInfos()) < 2:  # this machine counts as one
         if java.isStopped():
             raise ServiceError(f"{master} does not answer", remedy="Is it running, and is this its address?")
         if time.monotonic() - began > PATIENCE:
@@ -137,8 +137,8 @@ THEIRS = re.compile(r"^(?:Caused by: )?((?:\w+\.)*\w*(?:Error|Exception): .+)$",
 MEMORY = "--conf spark.driver.memory=6g gives more to Spark on this machine, spark.executor.memory to a cluster's workers"
 
 
-def told(error: BaseException) -> CovmisError | None:
-    """What Spark reports, in one line: a worker's own error of covmis as it was raised there; None if it is not Spark's."""
+def error_from_worker(error: BaseException) -> CovmisError | None:
+    """Return Spark's error in one line, a worker's covmis error as raised there; None if it is not Spark's."""
     if not type(error).__module__.startswith(("pyspark.", "py4j.")):
         return None
     text = str(error)

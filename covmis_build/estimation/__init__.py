@@ -1,6 +1,6 @@
-"""What labels say of the pool they were drawn from: shares and totals with intervals.
+"""Estimates on the target population of labels: shares and totals with intervals.
 
-The public names of this room are those of `covmis_build`; they load when they are first used.
+The public names of this subpackage are those of `covmis_build`; they are loaded on first use.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Estimates with the help of predictions: a model has seen all posts, people the sample (model-assisted, PPI).
+"""Model-assisted estimates (PPI): predictions for all posts, labels for the sample.
 
-θ = ŷ + λ (F̄ - f̂): the sample's mean, moved by as much as the sample's predictions differ from all posts'. λ is chosen
-by the design's own variance, so useless predictions cost next to nothing, and wrong ones bias nothing. Not clipped to
-0..1: it is printed.
+θ = ŷ + λ (F̄ - f̂): the sample mean, shifted by the difference between predictions of the sample and of all posts. λ is
+chosen by the design's variance, so useless predictions cost almost nothing and wrong ones cause no bias. Results
+are not clipped to 0..1.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 FEWEST_LABELS = 20
-"""A domain with fewer labels is not moved by predictions (a rule of thumb)."""
+"""Minimum number of labels in a domain to use predictions (a rule of thumb)."""
 MOST_EXPLAINED = 0.95
-"""The part of the variance that predictions can be credited with."""
+"""Maximum share of the variance credited to predictions."""
 ROUNDING = 1e-9
-"""A range of predictions below this is rounding noise, and not divided by."""
+"""A smaller range of predictions is rounding noise."""
 
 
 def strength(deviations: Floats, predicted: Floats, design: Design) -> float:
-    """λ*: the covariance of both linearised means over the variance of the predictions', as the design gives them.
+    """Return λ*: the covariance of both linearised means divided by the variance of the predictions', under the design.
 
-    By polarisation, (v(a + b) - v(a - b)) / 4 v(b): so it works for every design that knows the variance of a sum.
+    It uses (v(a + b) - v(a - b)) / 4 v(b), which needs only a design's variance of sums.
     """
     variance = design.variance(predicted)
     if variance <= 0:
@@ -43,7 +43,7 @@ def strength(deviations: Floats, predicted: Floats, design: Design) -> float:
 
 
 def deviations(values: Floats, centre: Floats, scale: Floats, predicted: Floats | None = None) -> Floats:
-    """The linearised mean of these values; nothing where predictions do not vary."""
+    """Return the linearised mean of these values; zero if predictions do not vary."""
     if predicted is not None and np.ptp(predicted) <= ROUNDING * max(1.0, float(np.abs(predicted).max())):
         return np.zeros(len(values))
     return (values - centre) * scale
@@ -63,9 +63,9 @@ def assisted_estimate(  # noqa: PLR0913 - the sample, its predictions, the desig
     expected: Expected = NOTHING_KNOWN,
     level: float = 0.95,
 ) -> Estimate:
-    """The share moved by `moved` (λ) times what the pool's predictions differ from the sample's.
+    """Return the share shifted by `moved` (λ) times the difference of predictions between population and sample.
 
-    `centres` are what y and f deviate from; `scale`/π adds up to 1; `extra` is variance from a later phase.
+    `centres` are subtracted from y and f; `scale`/π sums to 1; `extra` is variance of a later phase.
     """
     plain = linear_estimate(y, centres[0], scale, design, n=n, extra=extra, expected=expected, level=level)
     if n <= 2 or math.isnan(plain.value):
@@ -73,11 +73,11 @@ def assisted_estimate(  # noqa: PLR0913 - the sample, its predictions, the desig
     shares = design.weights * scale
     value = plain.value + moved * (pool_mean - float(np.sum(shares * f)))
     z = deviations(y, centres[0], scale) - moved * deviations(f, centres[1], scale)
-    # λ was chosen to make the variance small: n/(n-2) is the price of that, also where it came out as 0
+    # λ was chosen to minimise the variance: the factor n/(n-2) corrects for that, also for λ = 0
     variance = design.variance(z) * n / (n - 2) + extra
     explained = 1 - variance / plain.variance if plain.variance > 0 else 0.0
     explained = min(MOST_EXPLAINED, max(0.0, explained))
-    edge = 1e-6 if variance > 0 else 0.0  # where nothing varies, 0 and 1 are values like others
+    edge = 1e-6 if variance > 0 else 0.0  # if nothing varies, 0 and 1 are ordinary values
     low, high = plain.bounds
     return replace(
         plain, value=min(max(value, low + edge), high - edge), variance=variance, worth=plain.worth / (1 - explained),

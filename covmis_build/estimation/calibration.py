@@ -1,4 +1,4 @@
-"""Calibration: weights that meet what is known of the pool, and residuals that carry the gain into the variance."""
+"""Calibration: weights that reproduce known totals, and residuals that pass the gain to the variance."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 ROUNDS = 200
 FEWEST_IN_A_CELL = 20
-"""A group with fewer units is not calibrated to on its own (a rule of thumb)."""
+"""Minimum number of units in a group that is calibrated separately (a rule of thumb)."""
 
 
 class Calibrated(NamedTuple):
-    """The factors of the weights, and what regression leaves of a variable."""
+    """Calibration factors of the weights, and residuals of variables."""
 
     factors: Floats
     auxiliary: Floats
     weights: Floats
 
     def residual(self, values: Floats) -> Floats:
-        """The residual of the weighted regression of these values on what the weights were calibrated to."""
+        """Return the residual of the weighted regression of these values on the auxiliary columns."""
         root = np.sqrt(self.weights)
         slopes = np.linalg.lstsq(self.auxiliary * root[:, None], values * root, rcond=None)[0]
         return np.asarray(values - self.auxiliary @ slopes, dtype=np.float64)
@@ -40,10 +40,10 @@ class Calibrated(NamedTuple):
 def calibrate(
     weights: Floats, auxiliary: Floats, totals: Floats, *, scale: Floats | None = None, raking: bool = False
 ) -> Calibrated:
-    """Weights times factors meet the totals of the auxiliary columns (Deville and Särndal 1992).
+    """Adjust weights so that they reproduce the totals of the auxiliary columns (Deville and Särndal 1992).
 
-    Linear, g = 1 + q·x'λ (GREG), or `raking`, g = exp(q·x'λ), which keeps weights positive. `scale` is each unit's
-    variance, 1/q: with the one column x and the scale x this is the ratio estimator.
+    Linear, g = 1 + q·x'λ (GREG), or `raking`, g = exp(q·x'λ), which keeps weights positive. `scale` is each unit's variance,
+    1/q: one column x with scale x gives the ratio estimator.
     """
     q = np.ones(len(weights)) if scale is None else 1 / scale
     multiplier, factors = np.zeros(auxiliary.shape[1]), np.ones(len(weights))
@@ -66,7 +66,7 @@ def calibrate(
 def calibrate_to_groups(
     weights: Floats, sizes: Floats, groups: NDArray[np.str_], known: Mapping[str, float]
 ) -> Calibrated:
-    """Weights times factors, one for each group, meet the known size of each; groups of few units go together."""
+    """Adjust weights by one factor per group to reproduce its known size. Small groups are combined."""
     cells = _cells({name: int((groups == name).sum()) for name in known})
     columns = np.stack([np.isin(groups, cell) for cell in cells], axis=1) * sizes[:, None]
     return calibrate(
@@ -75,7 +75,7 @@ def calibrate_to_groups(
 
 
 def _cells(units: dict[str, int]) -> list[list[str]]:
-    """The groups to calibrate to; those with few units go together, for weights that meet a few are mostly noise.
+    """Combine groups with few units, because weights calibrated to a few units are mostly noise.
 
     >>> _cells({"title": 30, "news_url": 5, "keywords": 60, "fact_check_url": 4})
     [['keywords'], ['title', 'news_url', 'fact_check_url']]
@@ -101,9 +101,9 @@ def calibrated_mean(
     expected: Expected = NOTHING_KNOWN,
     level: float = 0.95,
 ) -> Estimate:
-    """The mean with calibrated weights; a unit represents `sizes`, 0 outside of the domain, and `n` are within it.
+    """Return the mean with calibrated weights. `sizes` are 0 outside the domain; `n` units are within it.
 
-    Where groups explain all, residuals vanish; the interval still claims no more units than the weights allow.
+    If groups explain everything, residuals vanish; the interval still uses at most the effective size of the weights.
     """
     weights = design.weights * fit.factors * sizes
     everyone = float(weights.sum())

@@ -1,4 +1,4 @@
-"""Differences of shares: of two claims, kinds, periods or labels, with an interval and the p that belongs to it."""
+"""Differences of shares between two claims, query types, periods or labels, with interval and consistent p."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COLUMNS = [
 
 
 class Part(NamedTuple):
-    """A part of the pool that is compared, or a label: `claim:17`, `before:2020-05-01`, `label:favor`."""
+    """A compared part of the population, or a label: `claim:17`, `before:2020-05-01`, `label:favor`."""
 
     scope: str
     name: str
@@ -35,7 +35,7 @@ class Part(NamedTuple):
 def compared_parts(
     two: Sequence[str] | None, before: str | dt.date = "", after: str | dt.date = "", *, labels: Sequence[str]
 ) -> tuple[Part, Part] | None:
-    """What is compared: two parts by name, or what was posted before a day with what was posted from then (`after`) on.
+    """Return the compared parts: two by name, or posts before a day and posts from then (or `after`) on.
 
     >>> compared_parts(["claim:1", "claim:2"], labels=["favor"])
     (Part(scope='claim', name='1'), Part(scope='claim', name='2'))
@@ -84,7 +84,7 @@ def _part(text: str, labels: Sequence[str]) -> Part:
 
 
 def _day(given: str | dt.date) -> str:
-    """A day as text: of a date, or of a moment at midnight, or as it is written."""
+    """Return a day as text, from a date, a midnight time, or text."""
     if isinstance(given, dt.datetime) and given.time() == dt.time():
         given = given.date()
     text = str(given)
@@ -95,7 +95,7 @@ def _day(given: str | dt.date) -> str:
 
 
 def sentences(differences: pd.DataFrame, level: float) -> list[str]:
-    """What a paper may say of each difference."""
+    """Describe each difference in a sentence for a paper."""
     said = []
     for row in differences.to_dict("records"):
         what = Estimand(row["estimand"]).in_words

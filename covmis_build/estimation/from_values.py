@@ -1,4 +1,4 @@
-"""`estimate`: what values of a sample with known probabilities say about all that it was drawn from."""
+"""`estimate`: estimate a mean or total in the target population from a sample with known probabilities."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ def estimate(  # noqa: PLR0913 - what is known about a sample, by name
     joint: Joint | None = None,
     level: float = 0.95,
 ) -> Estimate:
-    """The mean of the values in the pool that the sample was drawn from with these probabilities, or their total.
+    """Estimate the mean (or total) of values in the target population from a sample with these probabilities.
 
-    `totals` is how many units the pool (or the domain) has: the estimate is then of the total. A mapping gives them
-    by group, and `kinds` each unit's group: the mean is calibrated to them, groups of fewer than 20 units together.
-    `assisted_by` is a pair: predictions of the values for the sample, and for the whole pool (or their mean there).
-    `domain` marks the units asked about. `clusters` names each unit's claim, with `assisted_by` as a pair, the
-    sample's and the pool's: the interval is then over claims, not over posts. For the fixed-size design, `strata`
-    (claims) were drawn apart from each other, and `joint` has the probabilities of pairs.
+    `totals` is the number of units in the population (or domain): the estimate is then of the total. A mapping gives the
+    number by group, and `kinds` each unit's group: the mean is calibrated to them (groups of fewer than 20 units together).
+    `assisted_by` is a pair: predictions of the values for the sample, and for the whole population (or their mean there).
+    `domain` marks the units of interest. `clusters` names each unit's claim, so that the interval is over claims instead of
+    posts; with `assisted_by` it is a pair for sample and population. For the fixed-size design, `strata` (claims) were
+    sampled independently, and `joint` has the probabilities of pairs.
 
     >>> found = estimate([1, 1, 1, 0, 1, 0], [1, .5, .5, .5, .25, .25])
     >>> round(found.value, 6), round(found.variance, 6), round(found.low, 3), round(found.high, 3)
     (0.6, 0.033778, 0.167, 0.918)
     """
-    reach_of(level)  # refuses one that is none
+    reach_of(level)  # refuses an invalid level
     y = _numbers(values, "value")
     chances = _numbers(in_order_of(values, probabilities, "probabilities"), "probability")
     _same_length(y, len(chances), "values", "probabilities")
@@ -93,7 +93,7 @@ def estimate(  # noqa: PLR0913 - what is known about a sample, by name
 
 
 def times(share: Estimate, count: float) -> Estimate:
-    """The total: the share and its interval times the number of units, which is known."""
+    """Return the total: the share and its interval times the known number of units."""
     low, high = share.bounds
     least, most = share.possible
     return replace(
@@ -106,7 +106,7 @@ def times(share: Estimate, count: float) -> Estimate:
 
 
 def _numbers(values: Any, what: str) -> Floats:
-    """One dimension of finite numbers, from a list, an array or a Series."""
+    """Return a one-dimensional array of finite numbers from a list, array or Series."""
     try:
         numbers = np.asarray(list(values.values()) if isinstance(values, dict) else values, dtype=float)
     except (TypeError, ValueError):
@@ -124,7 +124,7 @@ def _same_length(values: Any, wanted: int, what: str, of: str) -> None:
 
 
 def _marks(values: Any, domain: Any) -> NDArray[np.bool_]:
-    """Which units are asked about: all, or those that are marked."""
+    """Return which units are in the domain: all, or the marked ones."""
     if domain is None:
         return np.ones(len(values), dtype=bool)
     marks = np.asarray(in_order_of(values, domain, "marks of the domain"), dtype=object)
@@ -135,7 +135,7 @@ def _marks(values: Any, domain: Any) -> NDArray[np.bool_]:
 
 
 def _groups(values: Any, given: Any, what: str) -> NDArray[Any]:
-    """The name of each value's group."""
+    """Return each value's group name."""
     names = np.asarray(in_order_of(values, given, what), dtype=object)
     _same_length(names, len(values), what, "values")
     if any(name is None or name != name for name in names.tolist()):  # noqa: PLR0124 - NaN
@@ -144,7 +144,7 @@ def _groups(values: Any, given: Any, what: str) -> NDArray[Any]:
 
 
 def _claims_of_both(values: Any, predictions: Any, clusters: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The claims of the sample, and those of the whole pool."""
+    """Return the claims of the sample and of the whole population."""
     if not isinstance(clusters, tuple) or len(clusters) != 2:
         raise InputError(
             "clusters with assisted_by are a pair",
@@ -156,7 +156,7 @@ def _claims_of_both(values: Any, predictions: Any, clusters: Any) -> tuple[NDArr
 
 
 def _predicted(given: tuple[ArrayLike, ArrayLike], values: Any) -> tuple[Floats, Floats]:
-    """Predictions of the sample, and of the pool."""
+    """Return the predictions for the sample and the population."""
     try:
         of_sample, of_pool = given
     except (TypeError, ValueError):
@@ -191,7 +191,7 @@ def _assisted_over_claims(
     here: NDArray[np.bool_],
     level: float,
 ) -> Estimate:
-    """The same value with an interval over claims: each left out of the sample and of the pool, λ chosen again."""
+    """Return the same value with an interval over claims: each is left out of sample and population, with λ recomputed."""
     f, pool = given
     of_sample, of_pool = claims
     names, inverse = np.unique(of_sample[here], return_inverse=True)
@@ -212,7 +212,7 @@ def _calibrated(
     here: NDArray[np.bool_],
     level: float,
 ) -> Estimate:
-    """The mean with weights that meet the number of units of each group."""
+    """Return the mean with weights calibrated to the number of units of each group."""
     known = {str(name): float(number) for name, number in totals.items()}
     if unknown := sorted(set(groups) - set(known)):
         raise InputError(f"the kind '{unknown[0]}' has no total")
@@ -223,7 +223,7 @@ def _calibrated(
 def _over_claims(
     figure: Estimate, y: Floats, drawn: Design, claims: NDArray[Any], here: NDArray[np.bool_], level: float
 ) -> Estimate:
-    """The same value with an interval over claims: one claim left out at a time."""
+    """Return the same value with an interval over claims (jackknife)."""
     _, inverse = np.unique(claims[here], return_inverse=True)
     return _with_claims(figure, y[here], drawn.weights[here], inverse, level)
 

@@ -1,9 +1,8 @@
-"""Labels that are uncertain themselves: what the shares are when each item counts as its people's own answers do.
+"""Uncertain labels: shares when each item counts by its annotators' own answers instead of gold.
 
-Gold has one label for each item. Where several people answered on their own, before any discussion, they are a sample, too:
-of the people who might have been asked. An item's share of answers represents it, and the share without each person says
-how much it depends on who was asked. Shown with gold's share, never instead: adjudication may well be right, and these
-people wrong.
+Independent answers are a sample of the possible annotators' answers. The item's share of answers replaces gold, and the
+share without each annotator shows the dependence on who answered. This is reported in addition to gold's share, not
+instead of it: adjudication may be right and these annotators wrong.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ if TYPE_CHECKING:
 
 
 def answers_table(rows: Iterable[tuple[str, str, str]]) -> pd.DataFrame:
-    """Who said what: a row for each item, a column for each person, from item, person and label of each answer."""
+    """Return one row per item and one column per annotator, from item, annotator and label of each answer."""
     said = pd.DataFrame(rows, columns=["item", "person", "label"])
     return said.pivot_table(index="item", columns="person", values="label", aggfunc="last")
 
 
 def answered(answers: pd.DataFrame, items: pd.Series, label: str) -> Floats | None:
-    """Whether each person gave these items this label: 1, 0, or nan; none where no item has two answers.
+    """Return whether each annotator gave these items this label: 1, 0, or NaN; None if no item has two answers.
 
     >>> table = answers_table([("a", "x", "favor"), ("a", "y", "against"), ("b", "x", "favor")])
     >>> answered(table, pd.Series(["a", "b"]), "favor").tolist()
@@ -45,16 +44,16 @@ def answered(answers: pd.DataFrame, items: pd.Series, label: str) -> Floats | No
 
 
 def own_shares(said: Floats, otherwise: Floats) -> Floats:
-    """Each item's share of its answers; of items without answers what they have otherwise."""
+    """Return each item's share of answers; without answers the alternative value."""
     given = ~np.isnan(said)
     number = given.sum(1)
     return np.where(number > 0, np.where(given, said, 0.0).sum(1) / np.maximum(number, 1), otherwise)
 
 
 def between_people(said: Floats, shares: Floats, otherwise: Floats) -> tuple[float, int]:
-    """The jackknife variance over people of a weighted share, and how many people there are.
+    """Return the jackknife variance over annotators of a weighted share, and the number of annotators.
 
-    `shares` are the items' parts of the whole. An item that only the person left out has labelled is omitted, too.
+    `shares` are the items' parts of the whole. Items labelled only by the left-out annotator are omitted, too.
     """
     people = np.flatnonzero((~np.isnan(said[shares > 0])).any(0))
     asked = (~np.isnan(said)).any(1)
@@ -72,7 +71,7 @@ def between_people(said: Floats, shares: Floats, otherwise: Floats) -> tuple[flo
 
 
 def over_people(figure: Estimate, between: float, people: int) -> Estimate:
-    """The figure, whose variance holds that between people, with Satterthwaite's degrees, and about whom it speaks."""
+    """Add the variance between annotators to the figure, with Satterthwaite's degrees of freedom and the new population."""
     of_items = figure.variance - between
     below = between**2 / max(people - 1, 1) + of_items**2 / max(figure.degrees, 1.0)
     degrees = figure.variance**2 / below if below > 0 else figure.degrees

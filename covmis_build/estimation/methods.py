@@ -1,4 +1,4 @@
-"""What a methods section says of estimates: how items were drawn, what was calculated, and what it speaks of."""
+"""The methods section of estimates: sampling, computation, and the population they refer to."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from covmis_build.stats.over_posts import Design
 
 MENTIONED = 8
-"""How many thin parts a sentence names."""
+"""Maximum number of sparse parts named in a sentence."""
 
 
 def methods_sentences(
@@ -34,7 +34,7 @@ def methods_sentences(
     *,
     calibrated: bool = False,
 ) -> Iterator[str]:
-    """The sentences, in the order of a methods section."""
+    """Return the sentences in the order of a methods section."""
     ways = sorted(set(design.names))
     how = {"poisson": "Poisson sampling", "two_phase": "two-phase sampling of fixed size"}
     sizes, exact = corpus["claim_id"].value_counts(), ways == ["two_phase"]
@@ -76,12 +76,12 @@ def methods_sentences(
     }
     for estimand, words in meant.items():
         pool = shares[(shares["scope"] == Scope.POOL) & (shares["estimand"] == estimand)]
-        yield f"Of all {words}, estimated shares are: {_told(pool, 'share', 'low', 'high')}."
+        yield f"Of all {words}, estimated shares are: {_listed_shares(pool, 'share', 'low', 'high')}."
     if shares["by_people"].notna().any():
         pool = shares[(shares["scope"] == Scope.POOL) & (shares["estimand"] == Estimand.MESSAGES)]
         yield (
             "With each annotator's own labels, before any discussion or adjudication, the shares of unique posts are: "
-            f"{_told(pool, 'by_people', 'by_people_low', 'by_people_high')}. These intervals include the differences between "
+            f"{_listed_shares(pool, 'by_people', 'by_people_low', 'by_people_high')}. These intervals include the differences between "
             f"annotators ({pool['by_people_over'].iloc[0]})."
         )
     with_interval = shares["flagged"].astype(bool) & (shares["why"].fillna("") == "")
@@ -100,8 +100,8 @@ def methods_sentences(
     yield from audits.sentences(checked, level=level)
 
 
-def _told(shares: pd.DataFrame, value: str, low: str, high: str) -> str:
-    """Each label's share with its interval, or why there is none."""
+def _listed_shares(shares: pd.DataFrame, value: str, low: str, high: str) -> str:
+    """Return each label's share with its interval, or why there is none."""
     return ", ".join(
         f"{row['label']} {row[value]:.1%} ({between(row[low], row[high], '.1%') or row['why']})"
         for row in shares.to_dict("records")
@@ -109,7 +109,7 @@ def _told(shares: pd.DataFrame, value: str, low: str, high: str) -> str:
 
 
 def _assisted_sentences(shares: pd.DataFrame) -> Iterator[str]:
-    """How far predictions moved the shares, and what the labels are worth with them."""
+    """Describe the shift by predictions, and the effective size with them."""
     pool = shares[(shares["scope"] == Scope.POOL) & (shares["estimand"] == Estimand.MESSAGES)]
     parts = [
         f"{row['label']} λ = {row['strength']:.2f}, R² = {row['r_squared']:.2f}, {row['n']:,} labels give the precision of "

@@ -1,4 +1,4 @@
-"""What `covmis estimate --out` writes: the numbers as JSON or CSV, or a page with a forest plot of each label."""
+"""Files of `covmis estimate --out`: numbers as JSON or CSV, or a page with a forest plot per label."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ FORMATS = (".html", ".csv", ".json")
 
 
 def check_formats(paths: Iterable[Path], known: Sequence[str] = FORMATS) -> None:
-    """Refuse a name before anything is computed, printed or written."""
+    """Refuse unknown file extensions before anything is computed, printed or written."""
     for path in paths:
         if path.suffix not in known:
             raise InputError("is not a format of estimates", file=path, remedy=f"Use {', '.join(known)}")
 
 
 def write_estimates(path: Path, figures: Estimates, title: str = "") -> None:
-    """One file of the estimates, in the format of its name, which is one of FORMATS."""
+    """Write one file of the estimates, in the format of its extension (one of FORMATS)."""
     if path.suffix == ".json":
         storage.write_text(path, json.dumps(_plain(figures.to_dict()), ensure_ascii=False, indent=1) + "\n")
     elif path.suffix == ".csv":
@@ -46,7 +46,7 @@ def write_estimates(path: Path, figures: Estimates, title: str = "") -> None:
 
 
 def _plain(value: Any) -> Any:
-    """The same for JSON: a frame as its rows, what is undefined as null."""
+    """Convert to JSON values: frames as rows, undefined values as null."""
     if hasattr(value, "to_dict"):
         return [_plain(row) for row in value.to_dict("records")]
     if isinstance(value, dict):
@@ -57,7 +57,7 @@ def _plain(value: Any) -> Any:
 
 
 def estimates_page(figures: Estimates, title: str = "") -> str:
-    """The estimates as a page: methods, plots of each label on one scale, and the tables."""
+    """Return the estimates as a page: methods, plots of each label on one scale, and tables."""
     sections = [Section("In words", "\n\n".join(figures.sentences))]
     messages = figures.shares[figures.shares["estimand"] == Estimand.MESSAGES]
     for label in messages["label"].unique():
@@ -95,30 +95,30 @@ SHOWN = (
     "total",
     "its interval",
 )
-"""What the page shows of a row; --out with .csv or .json has the rest."""
+"""Columns of a row on the page; --out with .csv or .json has the others."""
 
 
 def _shown(shares: pd.DataFrame) -> pd.DataFrame:
-    """The table for readers: what is the same in every row is said above it."""
+    """Return the table for display. Values equal in all rows are mentioned above it."""
     import pandas as pd
 
     rows = [
         (
             Estimand(row["estimand"]).in_words, row["name"] or row["scope"], row["label"], row["share"],
-            between(row["low"], row["high"]), _whole(row["effective_n"]), bool(row["flagged"]), row["unweighted"],
-            _whole(row["total"]), between(row["total_low"], row["total_high"], ",.0f"),
+            between(row["low"], row["high"]), _as_integer(row["effective_n"]), bool(row["flagged"]), row["unweighted"],
+            _as_integer(row["total"]), between(row["total_low"], row["total_high"], ",.0f"),
         )
         for row in shares.to_dict("records")
     ]  # fmt: skip
     return pd.DataFrame(rows, columns=list(SHOWN), dtype=object)
 
 
-def _whole(value: float) -> int | None:
+def _as_integer(value: float) -> int | None:
     return round(value) if math.isfinite(value) else None
 
 
 def _forest(rows: pd.DataFrame, claims: Mapping[str, str], alt: str, low: str, high: str) -> str:
-    """Shares with their intervals over posts; what is undefined is left empty."""
+    """Draw shares with intervals over posts; undefined ones are left empty."""
     names = [
         claims.get(name) or name if scope == Scope.CLAIM else name or scope
         for scope, name in zip(rows["scope"], rows["name"], strict=True)

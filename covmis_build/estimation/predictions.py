@@ -1,7 +1,8 @@
-"""Predictions for every item of the pool: checked, brought into the labels' columns, and never trained on what they assist.
+"""Predictions for every item of the target population: checked and aligned with the labels.
 
-A model that saw a post's label predicts it too well, and an estimate with its help is too narrow. So predictions must
-come from elsewhere (and the person who gives them says so), or be cross-fitted: no claim's predictions from a model that saw it.
+Predictions must not come from a model trained on the labels that they assist: the estimate's interval would be too
+narrow. They must come from elsewhere (as the user declares), or be cross-fitted: each claim's predictions come from a
+model that did not see that claim.
 """
 
 from __future__ import annotations
@@ -24,16 +25,16 @@ if TYPE_CHECKING:
 
 LABEL_COLUMNS = ("prediction", "predicted", "label")
 FOLD = "fold"
-"""The column that says which part of the claims the predicting model had not seen."""
+"""Column with the fold of claims that the predicting model did not see."""
 
 
 PLACEBO = 0.999
-"""The level of the placebo test: honest predictions fail it once in a thousand times."""
+"""Level of the placebo test: valid predictions fail it with probability 0.001."""
 
 
 @dataclass(frozen=True, slots=True)
 class Predictions:
-    """Each item's predicted probability of each label (index item_id), and what deserves a warning."""
+    """Each item's predicted probability of each label (index item_id), and warnings."""
 
     shares: pd.DataFrame
     warnings: tuple[str, ...] = ()
@@ -47,11 +48,11 @@ def predictions_for(
     elsewhere: bool = False,
     file: Path | str = "",
 ) -> Predictions:
-    """The predictions of `frame` for every item of the pool (columns item_id, post_id, claim_id).
+    """Return the predictions of `frame` for every item of the population (columns item_id, post_id, claim_id).
 
-    `frame` has item_id or post_id, and p_<label> or <label> for each label, a number from 0 to 1; or a column of
-    predicted labels. `elsewhere` says that the system never saw this study's labels; otherwise the column `fold`
-    tells them apart: all posts of a claim are in one, and their model was trained on the others.
+    `frame` has item_id or post_id, and a number from 0 to 1 per label in p_<label> or <label>; or a column of predicted
+    labels. `elsewhere` declares that the system never saw this study's labels. Otherwise the column `fold` is required: all
+    posts of a claim are in one fold, and its model was trained on the others.
     """
     key = next((name for name in ("item_id", "post_id") if name in frame.columns), "")
     if not key:
@@ -89,11 +90,11 @@ def predictions_for(
 
 
 def check_not_leaked(shares: pd.DataFrame, labelled: pd.DataFrame, *, file: Path | str = "") -> None:
-    """Refuse predictions that were trained on the labels that they are to assist: a placebo test.
+    """Refuse predictions of a model trained on the labels that they assist, by a placebo test.
 
-    Honest predictions are a property of the pool like any other. So what is known of the pool, the share of each predicted
-    label and of its surer half and tenth, lies in the sample's own interval (99.9%, Bonferroni). A model that saw the
-    labelled posts is surer there. `shares` are those of the pool (index item_id); `labelled` has item_id, p_sample, p_claim.
+    Valid predictions are a property of the population like any other. So the known population shares of each predicted
+    label, and of its most confident half and tenth, lie in the sample's interval (99.9%, Bonferroni). A model that saw the
+    labelled posts is more confident there. `shares` are the population's (index item_id); `labelled` has item_id, p_sample, p_claim.
     """
     sure, said = shares.max(axis=1), shares.to_numpy().argmax(axis=1)
     marks = {f"the share predicted {label}": said == at for at, label in enumerate(shares.columns)}
@@ -117,7 +118,7 @@ def check_not_leaked(shares: pd.DataFrame, labelled: pd.DataFrame, *, file: Path
 
 
 def _shares(frame: pd.DataFrame, labels: Sequence[str], file: Path | str) -> pd.DataFrame:
-    """A column of probabilities for each label; a predicted label is a probability of 1."""
+    """Return a column of probabilities per label; a predicted label has probability 1."""
     columns = [
         next((name for name in (f"p_{label}", label) if name in frame.columns), "") for label in labels
     ]
@@ -149,7 +150,7 @@ def _shares(frame: pd.DataFrame, labels: Sequence[str], file: Path | str) -> pd.
 
 
 def _check_folds(claims: pd.Series, folds: pd.Series, file: Path | str) -> None:
-    """Refuse folds that divide a claim: a model that saw some of its posts was trained on it."""
+    """Refuse folds that split a claim: the model would have been trained on some of its posts."""
     parts = folds.to_frame("fold").assign(claim=claims.to_numpy()).groupby("claim")["fold"].nunique()
     if (divided := parts > 1).any():
         raise InputError(
@@ -167,10 +168,10 @@ def _check_folds(claims: pd.Series, folds: pd.Series, file: Path | str) -> None:
 def cross_fitted(
     labelled: pd.DataFrame, pool: pd.DataFrame, train: Train, *, folds: int = 5, seed: int = 0
 ) -> pd.DataFrame:
-    """Predictions for the pool of which no model saw the claim: for `predictions_for`, with the column `fold`.
+    """Return cross-fitted predictions for the population, for `predictions_for`, with the column `fold`.
 
-    `train` takes labelled rows and gives a function from rows of the pool to a frame with a column for each label.
-    Claims are dealt to folds by keyed numbers, so a claim that joins leaves the others where they are.
+    `train` takes labelled rows and returns a function from rows of the population to a frame with a column per label. Claims
+    are assigned to folds by permanent random numbers, so a new claim does not move the others.
     """
     claims = {
         str(claim): str(int(keyed.uniform(seed, "cross-fitting", str(claim)) * folds))

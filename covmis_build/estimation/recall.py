@@ -1,9 +1,9 @@
-"""Recall: of the posts of a frame that are about the claim, the share that the queries find, with an interval.
+"""Recall: the share of a frame's relevant posts that the queries match, with an interval.
 
-The unit is a pair of a claim and a post. The found ones are known by number, and a sample of them says how many take up
-their claim; the missed ones are estimated from a guided Poisson sample of the pairs that no query found. The gamma
-interval holds also where few or none of those were drawn, where a normal one has no width. It is conservative, so its
-mid-P form is used.
+The unit is a claim-post pair. The number of matched pairs is known, and a sample of them gives the share of relevant
+ones. Missed relevant pairs are estimated from a guided Poisson sample of unmatched pairs. The gamma interval is valid
+even if few or none of those were sampled, where a normal interval has zero width. It is conservative, so its mid-P form is
+used.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 ENOUGH = 10
-"""Missed pairs that must have been drawn before a claim has a recall of its own."""
+"""Minimum number of sampled missed pairs for a claim's own recall."""
 
 
 class Figure(NamedTuple):
@@ -38,39 +38,39 @@ class Figure(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """Labelled pairs: whether each is about its claim (1, 0, or nan where nobody has said), and its probability.
+    """Labelled pairs: whether each is relevant (1, 0, or NaN if unlabelled), and its probability.
 
-    Where rounds have learned it is one by what the pair represents, and may be above 1.
+    With adaptive rounds the probability is 1 divided by the number of represented pairs, and may exceed 1.
     """
 
     relevant: Floats
     probability: Floats
 
     def only(self, rows: Mask) -> Drawn:
-        """These of them."""
+        """Return these rows."""
         return Drawn(self.relevant[rows], self.probability[rows])
 
 
 @dataclass(frozen=True, slots=True)
 class RecallFigures:
-    """Recall, and the numbers of relevant pairs found and missed that it is made of."""
+    """Recall, with the numbers of relevant matched and missed pairs."""
 
     recall: Figure
     found: Figure
     missed: Figure
     labels: int
-    """Labelled pairs that no query found."""
+    """Number of labelled unmatched pairs."""
     relevant: int
-    """How many of these are about their claim."""
+    """Number of relevant pairs among them."""
     unanswered: int
 
 
 def recall(
     found: Drawn, pairs_found: int, missed: Drawn, chances: Floats, *, level: float = 0.95, unseen: str = "mean"
 ) -> RecallFigures:  # fmt: skip
-    """Recall within a frame of `pairs_found` matched pairs, and unmatched ones with these `chances` of being drawn.
+    """Return recall within a frame of `pairs_found` matched pairs, and unmatched ones with probabilities `chances`.
 
-    Pairs that nobody has answered are omitted from the values, and take whichever answer is worse in the intervals.
+    Unlabelled pairs are omitted from the values; in the intervals they count as the worse of both answers.
     """
     weight = unseen_weight(chances, unseen)
     found_at, missed_at = (
@@ -85,7 +85,7 @@ def recall(
 
 
 def part_of_both(part: Figure, rest: Figure) -> Figure:
-    """The share of one of two independent totals in both together; nan of nothing."""
+    """Return the share of one of two independent totals in their sum; NaN for zero."""
     value = share_found(part.value, rest.value)
     if math.isnan(value):
         return Figure(value, 0.0, 1.0)
@@ -96,12 +96,12 @@ def part_of_both(part: Figure, rest: Figure) -> Figure:
 
 
 def share_found(found: float, missed: float) -> float:
-    """A part of both; nan of nothing."""
+    """Return the matched share of both; NaN for zero."""
     return found / (found + missed) if found + missed else math.nan
 
 
 def unseen_weight(chances: Floats, kind: str = "mean") -> float:
-    """What a relevant pair that was not drawn represents: the mean weight of the frame, or the largest (`largest`)."""
+    """Return the weight of a relevant pair that was not sampled: the frame's mean weight, or the `largest`."""
     open_to_chance = chances[(chances > 0) & (chances < 1)]
     if not len(open_to_chance):
         return 0.0
@@ -109,12 +109,12 @@ def unseen_weight(chances: Floats, kind: str = "mean") -> float:
 
 
 def stands_for(chances: Sequence[Floats], drawn_by: NDArray[np.int64], asked: Sequence[float]) -> Floats:
-    """What each drawn pair represents, where the probabilities of later rounds have learned from the labels of earlier ones.
+    """Return how many pairs each sampled pair represents if later rounds' probabilities depend on earlier labels.
 
-    `chances` has each round's cumulated probabilities of the missed pairs, `drawn_by` the round that drew each, from 0; -1 of none.
-    Round r on its own estimates what was labelled before and, of the rest, Horvitz and Thompson's total: given the past its
-    mean is the truth. The rounds are averaged by the labels that were `asked` for, which no outcome changes. One by the
-    cumulated probability is biased: whether a pair's probability grows depends on who was drawn before.
+    `chances` has each round's cumulated probabilities of the missed pairs, `drawn_by` the round that sampled each, from 0; -1 for
+    none. Each round's estimate is the pairs labelled before plus the Horvitz-Thompson total of the rest, which is
+    unbiased given the past. The rounds are averaged by the number of labels `asked`, which does not depend on outcomes.
+    1/(cumulated probability) would be biased, because a pair's later probability depends on earlier samples.
     """
     before, own = np.zeros(len(drawn_by)), []
     for at, cumulated in enumerate(chances):
@@ -130,7 +130,7 @@ def stands_for(chances: Sequence[Floats], drawn_by: NDArray[np.int64], asked: Se
 
 
 def missed_total(drawn: Drawn, unseen: float, *, level: float = 0.95) -> Figure:
-    """How many relevant pairs no query found: Horvitz and Thompson's total, Fay and Feuer's interval."""
+    """Return the number of relevant unmatched pairs: Horvitz-Thompson total, Fay and Feuer's interval."""
     answered = ~np.isnan(drawn.relevant)
     scale = len(answered) / answered.sum() if answered.any() else 1.0
     total = weighted_total(drawn, unseen, level=level)
@@ -138,7 +138,7 @@ def missed_total(drawn: Drawn, unseen: float, *, level: float = 0.95) -> Figure:
 
 
 def weighted_total(drawn: Drawn, unseen: float, *, level: float = 0.95) -> Figure:
-    """The total of what is known; what nobody has said widens it on the side where it would."""
+    """Return the total of the labelled ones; unlabelled ones widen the interval on the side that they could affect."""
     value = float(np.nansum(drawn.relevant / drawn.probability))
     worst, best = np.nan_to_num(drawn.relevant, nan=1.0), np.nan_to_num(drawn.relevant, nan=0.0)
     return Figure(
@@ -154,7 +154,7 @@ def _gamma_ends(relevant: Floats, drawn: Drawn, unseen: float, level: float) -> 
 
 
 def both_totals(first: Figure, second: Figure) -> Figure:
-    """The sum of two independent totals: how far each reaches, as right triangles."""
+    """Return the sum of two independent totals, with half-widths added in quadrature."""
     value = first.value + second.value
     low = math.hypot(first.value - first.low, second.value - second.low)
     high = math.hypot(first.high - first.value, second.high - second.value)
@@ -162,7 +162,7 @@ def both_totals(first: Figure, second: Figure) -> Figure:
 
 
 class StanceFigures(NamedTuple):
-    """Of the relevant pairs of a frame, found or not: the share with a label, their number, and how many were drawn."""
+    """For a frame's relevant pairs, matched or not: the share with a label, their number, and the sampled number."""
 
     share: Figure
     total: Figure
@@ -173,12 +173,12 @@ def stance(
     found: tuple[Drawn, Floats], missed: tuple[Drawn, Floats], of: Floats, among: Floats, every: float, *,
     level: float = 0.95,
 ) -> StanceFigures:  # fmt: skip
-    """The share of the relevant pairs that have a label: `of` and `among` say it of the drawn pairs, found ones first.
+    """Return the share of relevant pairs that have a label: `of` and `among` are the sampled pairs, matched ones first.
 
-    `of`: 1 if a pair is relevant and has the label, 0 if not, nan if nobody knows; `among`: the same of all other labels.
-    Each of `found` and `missed` are the drawn pairs and the probabilities of all. Under Poisson sampling the totals of both
-    labels are independent; so their intervals join as those of found and missed do. `every` is how many relevant pairs
-    there are, as recall has it, which knows the number of found ones: the totals add up to it.
+    `of`: 1 if a pair is relevant and has the label, 0 if not, NaN if unknown; `among`: the same for all other labels.
+    `found` and `missed` are each the sampled pairs and all pairs' probabilities. Under Poisson sampling the totals of both
+    are independent, so their intervals are combined like those of matched and missed. `every` is the number of relevant pairs
+    according to recall, which uses the known number of matched ones: the totals sum to it.
     """
     cut = len(found[0].relevant)
 
@@ -196,7 +196,7 @@ def stance(
 
 
 def found_total(drawn: Drawn, pairs: int, *, level: float = 0.95) -> Figure:
-    """How many of the pairs found are about their claim: their known number times the weighted share, Wilson's interval."""
+    """Return the number of relevant matched pairs: their known number times the weighted share, Wilson's interval."""
     if not pairs:
         return Figure(0.0, 0.0, 0.0)
     answered = ~np.isnan(drawn.relevant)
@@ -225,9 +225,9 @@ def _share(drawn: Drawn, level: float) -> Figure:
 
 
 def of_a_kind(whole: RecallFigures, found: Drawn, here: Mask, *, level: float = 0.95) -> Figure:
-    """The share of all relevant pairs that queries of one kind find: recall times their part of what is found.
+    """Return the share of all relevant pairs that queries of one type match: recall times their share of the matched ones.
 
-    Both are estimated; their reaches are joined on the log scale.
+    Both are estimates; half-widths are combined on the log scale.
     """
     answered = (found.relevant > 0) & ~np.isnan(found.relevant)
     if not answered.any() or math.isnan(whole.recall.value):
@@ -247,7 +247,7 @@ def of_a_kind(whole: RecallFigures, found: Drawn, here: Mask, *, level: float = 
 
 
 def expected(found: float, guess: Floats, chances: Floats, *, level: float = 0.95) -> tuple[float, Figure]:
-    """What a draw will tell if the guess is right: the relevant missed pairs that it draws, and recall with its interval."""
+    """Return a draw's expected results if the scores are right: sampled relevant missed pairs, and recall with interval."""
     missed = float(guess.sum())
     at_chance = (chances > 0) & (chances < 1)
     certain = float(guess[chances >= 1].sum())
@@ -258,7 +258,7 @@ def expected(found: float, guess: Floats, chances: Floats, *, level: float = 0.9
 
 
 def room_beyond(pairs: float, labels: int, *, level: float = 0.95) -> float:
-    """How many relevant pairs there may be among so many, after so many labels spread evenly found none.
+    """Return the possible number of relevant pairs among `pairs` if `labels` random labels found none.
 
     >>> round(room_beyond(10_000_000, 600), -3)
     61000.0

@@ -1,4 +1,4 @@
-"""Recall as a page: from the posts that are near a claim to the corpus, and what is missed, all on one scale."""
+"""The recall page: from posts near a claim to the corpus, and the missed posts, on one scale."""
 
 from __future__ import annotations
 
@@ -33,9 +33,10 @@ def recall_page(
     title: str, report: RecallReport, steps: Sequence[tuple[str, float]], *, examples: pd.DataFrame,
     shared: pd.DataFrame, queries: pd.DataFrame, told: Sequence[str],
 ) -> str:  # fmt: skip
-    """The page's HTML. `steps` are counts of pairs from the frame to the corpus; `examples` are missed posts (claim, post).
+    """Return the page's HTML. `steps` are counts of pairs from the frame to the corpus; `examples` are missed posts (claim, post).
 
-    `shared` and `queries` are what missed posts share and what would find them; `told` what links and languages say.
+    `shared` and `queries` are missed posts' common words and queries that match them; `told` are findings on links and
+    languages.
     """
     whole = report.figures.iloc[0]
     tiles = [
@@ -95,7 +96,7 @@ ADVICE = (
 
 
 def _to_scale(report: RecallReport) -> str:
-    """Bars of what is found, what is missed at least, and what may be missed besides."""
+    """Return bars of matched pairs, missed ones (lower bound), and possibly missed ones."""
     rows = report.figures[report.figures["scope"].isin(["all", "kind"])].to_dict("records")
     whole = rows[0]
     together = whole["found"] + whole["missed"]
@@ -118,7 +119,7 @@ def _to_scale(report: RecallReport) -> str:
 
 
 def _shares(report: RecallReport) -> str:
-    """Recall over all queries and by kind, with intervals."""
+    """Return recall over all queries and by type, with intervals."""
     rows = report.figures[report.figures["scope"].isin(["all", "kind"])].to_dict("records")
     points = [
         (str(row["name"]).replace("_", " ") or "all queries", row["recall"], row["low"], row["high"])
@@ -131,12 +132,12 @@ def _shares(report: RecallReport) -> str:
 
 
 def _figures(report: RecallReport) -> pd.DataFrame:
-    """The figures for readers; what is not told of a row is left empty."""
+    """Return the figures for display; unavailable ones are empty."""
     names = {"all": "all queries", "kind": "kind", "claim": "claim"}
     rows = [
         (
             names[row["scope"]], str(row["name"]).replace("_", " "), row["recall"], f"{row['low']:.3f} to {row['high']:.3f}",
-            _whole(row["missed"]), _whole(row["labels"]), _whole(row["relevant"]),
+            _as_integer(row["missed"]), _as_integer(row["labels"]), _as_integer(row["relevant"]),
         )
         for row in report.figures.to_dict("records")
     ]  # fmt: skip
@@ -157,7 +158,7 @@ def _stances(rows: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _whole(value: float) -> int | None:
+def _as_integer(value: float) -> int | None:
     return round(value) if math.isfinite(value) else None
 
 

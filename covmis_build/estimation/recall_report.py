@@ -1,4 +1,4 @@
-"""What a recall draw says: recall over all claims, by query type, by claim where enough was drawn; its frame in words."""
+"""The recall report: over all claims, by query type, by claim if enough was sampled, and the frame as text."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ COLUMNS = [
     "scope", "name", "recall", "low", "high", "found", "missed", "missed_low", "missed_high", "labels", "relevant",
 ]  # fmt: skip
 FAR, MANY = 0.8, 0.05
-"""Where so large a part of the frame's farthest fifth is about its claim, the frame ends too early, and the report says so."""
+"""If at least MANY of the posts ranked beyond FAR (the most distant fifth) are relevant, the report says that the frame is too small."""
 STANCES = ["label", "share", "low", "high", "total", "total_low", "total_high", "drawn"]
 
 
 @dataclass(frozen=True, slots=True)
 class FrameFacts:
-    """What a recall draw was drawn from; it stays the same whatever becomes of queries and archive."""
+    """The sampling frame of a recall draw, fixed even if queries and archive change."""
 
     ranked_by: str
     version: str
@@ -48,28 +48,28 @@ class FrameFacts:
     pairs_missed: int
     guide_labels: int
     family: str
-    """The pairs and what found them: draws from the same ones add up."""
+    """Hash of the pairs and their queries: draws with the same hash can be combined."""
     labels: float = 0
     labels_found: float = 0
     asked: float = 0
-    """Labels of missed pairs that this round adds to those before it."""
+    """Number of labels of missed pairs that this round adds."""
     learned: bool = False
-    """Whether the probabilities follow from the labels of earlier rounds of this frame."""
+    """True if the probabilities depend on labels of earlier rounds of this frame."""
 
     @property
     def in_words(self) -> str:
-        """The frame, as every figure names it."""
+        """Describe the frame, as in every figure."""
         return f"the posts that a query found and, of all others, the {self.depth} most similar posts of each claim ({self.ranked_by})"
 
     @property
     def beyond(self) -> int:
-        """Pairs of a claim and a post of the archive that are outside."""
+        """Number of claim-post pairs outside the frame."""
         return max(self.claims * self.posts_in_archive - self.pairs_found - self.pairs_missed, 0)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RecallReport(Result):
-    """Recall with its intervals (`figures`, COLUMNS), and what it is over."""
+    """Recall with intervals (`figures`, COLUMNS), and its scope."""
 
     facts: FrameFacts
     figures: pd.DataFrame
@@ -77,23 +77,23 @@ class RecallReport(Result):
     level: float
     rounds: tuple[str, ...]
     overruled: int
-    """Pairs that the first person called a yes and that ended as a no."""
+    """Pairs that the first annotator labelled relevant and the final decision did not."""
     stances: pd.DataFrame
-    """STANCES: the share of each label among the relevant posts of the frame; empty where nobody told a stance."""
+    """STANCES: share of each label among the frame's relevant posts; empty without stance labels."""
     without_stance: int
-    """Relevant pairs that were drawn and that nobody told the stance of."""
+    """Sampled relevant pairs without a stance label."""
     edge: float
-    """The share of the farthest fifth of each claim's nearest posts that is about the claim; nan where few were drawn."""
+    """Relevant share in the most distant fifth of each claim's nearest posts; NaN if few were sampled."""
 
     @property
     def summary(self) -> list[str | pd.DataFrame]:
-        """The sentences, and recall over all, by kind and by claim."""
+        """Return the sentences, and recall over all, by type and by claim."""
         shown = ["scope", "name", "recall", "low", "high", "missed", "labels", "relevant"]
         return [*self.sentences, self.figures[shown], *([self.stances] if len(self.stances) else [])]
 
     @property
     def sentences(self) -> list[str]:
-        """The figure, its lower end first; the frame; what lies beyond it."""
+        """Return the figure (lower end first), the frame, and what is outside."""
         whole, facts = self.figures.iloc[0], self.facts
         if np.isnan(whole["recall"]) and self.unanswered:
             return [
@@ -152,7 +152,7 @@ class RecallReport(Result):
         return room_beyond(self.facts.beyond, int(self.figures.iloc[0]["labels"]), level=self.level)
 
     def to_frame(self) -> pd.DataFrame:
-        """A row for all claims, for each query type, and for each claim that enough was drawn of."""
+        """Return one row for all claims, for each query type, and for each claim with enough samples."""
         return self.figures
 
     def to_dict(self) -> dict[str, Any]:
@@ -169,10 +169,10 @@ def report_of(
     facts: FrameFacts, pairs: pd.DataFrame, labels: Sequence[str], *, rounds: tuple[str, ...], overruled: int,
     level: float = 0.95,
 ) -> RecallReport:  # fmt: skip
-    """The report of a frame (table `frame`).
+    """Return the report of a frame (table `frame`).
 
-    Its drawn pairs have `drawn`, `relevant` (1, 0, nan: no answer yet), `stance` (one of `labels`, or nothing) and
-    `probability`, one by what the pair represents.
+    Its sampled pairs have `drawn`, `relevant` (1, 0, NaN: no answer yet), `stance` (one of `labels`, or empty) and
+    `probability` (1 divided by the number of represented pairs).
     """
     whole = _figures(pairs, level)
     found = pairs[pairs["found"] & pairs["drawn"]]
@@ -204,7 +204,7 @@ def _edge(pairs: pd.DataFrame) -> float:
 
 
 def _stances(pairs: pd.DataFrame, labels: Sequence[str], every: float, level: float) -> pd.DataFrame:
-    """The share of each label among the relevant pairs of the frame, of which there are `every`, whatever found them."""
+    """Return the share of each label among the frame's `every` relevant pairs, matched or not."""
     parts = [pairs[pairs["found"]], pairs[~pairs["found"]]]
     sides = [(_drawn(part[part["drawn"]]), part["p_sample"].to_numpy(dtype=np.float64)) for part in parts]
     drawn = pd.concat([part[part["drawn"]] for part in parts])

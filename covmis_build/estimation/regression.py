@@ -1,4 +1,4 @@
-"""`covmis estimate --model "favor ~ platform + month"`: which posts favour, by what is known of them."""
+"""`covmis estimate --model "favor ~ platform + month"`: regress a label on known properties of posts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ KEYS = ("item_id", "post_id", "claim_id")
 
 
 class Formula(NamedTuple):
-    """A label, and the covariates that are to explain it."""
+    """A label, and the covariates that explain it."""
 
     label: str
     terms: tuple[str, ...]
@@ -63,7 +63,7 @@ class Formula(NamedTuple):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Regression(Result):
-    """What `regress` found: `.table` has a row a coefficient (COLUMNS)."""
+    """The result of `regress`. `.table` has one row per coefficient (COLUMNS)."""
 
     formula: str
     family: str
@@ -74,12 +74,12 @@ class Regression(Result):
     claims: int
     assisted: bool
     references: dict[str, str]
-    """Of each covariate with names: the one that the others are compared with."""
+    """Reference category of each categorical covariate."""
     level: float = 0.95
     why: str = ""
 
     def to_frame(self) -> pd.DataFrame:
-        """A row a coefficient."""
+        """Return one row per coefficient."""
         return self.table
 
     def to_dict(self) -> dict[str, Any]:
@@ -89,7 +89,7 @@ class Regression(Result):
 
     @property
     def sentence(self) -> str:
-        """What a paper says of it."""
+        """Describe the regression for a paper."""
         helped = (
             f", with predictions for all {self.pool:,} posts of the pool (design-based supervised learning)"
             if self.assisted
@@ -105,11 +105,11 @@ class Regression(Result):
 
     @property
     def summary(self) -> Summary:
-        """The coefficients, and the sentence."""
+        """Return the coefficients and the sentence."""
         return [self.table.rename(columns=lambda name: name.replace("_", " ")), "", self.sentence]
 
     def latex(self) -> str:
-        """A row a coefficient, with booktabs' rules."""
+        """Return one row per coefficient in LaTeX (booktabs)."""
         rows = [
             f"{_escaped(row['term'])} & {row['coefficient']:.3f} & "
             f"{'--' if np.isnan(row['standard_error']) else format(row['standard_error'], '.3f')} & "
@@ -125,7 +125,7 @@ class Regression(Result):
         )  # fmt: skip
 
     def write(self, path: Path) -> None:
-        """One file, in the format of its name: .csv, .tex or .json."""
+        """Write one file in the format of its extension: .csv, .tex or .json."""
         if path.suffix == ".csv":
             rows = self.table.itertuples(index=False, name=None)
             storage.write_bytes(path, storage.csv_bytes(list(self.table.columns), rows))
@@ -154,10 +154,10 @@ def regression(  # noqa: PLR0913 - a regression and what is known of its sample,
     over: str = "claims",
     level: float = 0.95,
 ) -> Regression:
-    """Regress the label on the covariates, columns of `rows` (with `claim_id`), one row a post.
+    """Regress the label on covariates, which are columns of `rows` (with `claim_id`), one row per post.
 
-    `outcome` is 1 where gold is the label, and `chances` are the posts' probabilities, both where `labelled`. With
-    `predicted` probabilities of the label, `rows` are the whole pool, else those without a label are omitted.
+    `outcome` is 1 if gold is the label, and `chances` are the posts' probabilities, both for `labelled` rows. With `predicted`
+    probabilities of the label, `rows` are the whole population; otherwise unlabelled rows are omitted.
     """
     if family not in FAMILIES:
         raise InputError(f"family = {family!r}", remedy=nearest(family, FAMILIES))
@@ -188,7 +188,7 @@ def regression(  # noqa: PLR0913 - a regression and what is known of its sample,
 
 
 def _columns(rows: pd.DataFrame, terms: Sequence[str]) -> tuple[Floats, list[str], dict[str, str]]:
-    """The matrix of covariates: numbers as they are, names as zeros and ones against the commonest."""
+    """Return the matrix of covariates: numbers unchanged, categories as dummies against the most frequent one."""
     columns, names, references = [np.ones(len(rows))], [CONSTANT], {}
     for term in terms:
         values = rows[term]
@@ -208,7 +208,7 @@ def _columns(rows: pd.DataFrame, terms: Sequence[str]) -> tuple[Floats, list[str
 
 
 def with_covariates(rows: pd.DataFrame, covariates: pd.DataFrame | None) -> pd.DataFrame:
-    """The rows with the columns of a table of covariates, by the id that it has: item_id, post_id or claim_id."""
+    """Add columns of a table of covariates to the rows, by its id: item_id, post_id or claim_id."""
     if covariates is None:
         return rows
     key = next((name for name in KEYS if name in covariates.columns), "")

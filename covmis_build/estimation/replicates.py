@@ -1,7 +1,7 @@
-"""Replicate weights: with them one can compute any figure's standard error over claims, in any program.
+"""Replicate weights: compute the standard error over claims of any figure, in any program.
 
-Each replicate has a factor for each claim. A figure is computed with the weights, and once with the weights times each
-replicate's factors; the spread of these is its variance, `scale` times the sum of squared deviations from their mean.
+Each replicate has a factor per claim. Compute the figure with the weights, and once per replicate with the weights times its
+factors. The variance is `scale` times the sum of squared deviations of these values from their mean.
 R: svrepdesign(weights=, repweights=, type="JK1" or "other", scale=, rscales=1).
 """
 
@@ -26,7 +26,7 @@ FEWEST_CLAIMS = 3
 
 
 def jackknife_factors(claims: int) -> tuple[Floats, float]:
-    """JK1: each replicate leaves one claim out, and the others stand for it; (claims, claims), and the scale.
+    """Return JK1 factors: each replicate leaves one claim out and increases the others; (claims, claims), and the scale.
 
     >>> jackknife_factors(3)[0].tolist()
     [[0.0, 1.5, 1.5], [1.5, 0.0, 1.5], [1.5, 1.5, 0.0]]
@@ -37,9 +37,9 @@ def jackknife_factors(claims: int) -> tuple[Floats, float]:
 
 
 def bootstrap_factors(claims: Sequence[str], replicates: int, *, seed: int) -> tuple[Floats, float]:
-    """Rao and Wu's bootstrap: each replicate draws all claims but one, with replacement; (claims, replicates), scale.
+    """Return factors of Rao and Wu's bootstrap: each replicate draws one claim fewer, with replacement; (claims, replicates), scale.
 
-    A claim's number belongs to replicate and draw, not to its place: the order of claims changes nothing.
+    Random numbers depend on claim, replicate and draw: the order of claims does not matter.
     """
     order = sorted(claims)
     rows = {claim: at for at, claim in enumerate(order)}
@@ -53,7 +53,7 @@ def bootstrap_factors(claims: Sequence[str], replicates: int, *, seed: int) -> t
 
 
 def replicate_error(values: Floats, scale: float) -> float:
-    """The standard error from a figure's replicates; those in which it is undefined are left aside."""
+    """Return the standard error from a figure's replicates, ignoring undefined ones."""
     known = values[~np.isnan(values)]
     return float(np.sqrt(scale * np.sum((known - known.mean()) ** 2)))
 
@@ -61,7 +61,7 @@ def replicate_error(values: Floats, scale: float) -> float:
 def replicate_weights(
     corpus: pd.DataFrame, *, bootstrap: int = 0, seed: int = 0
 ) -> tuple[pd.DataFrame, float]:
-    """A row for each item of a corpus: item_id, weight, and its replicate weights; and the scale of their variance.
+    """Return one row per item of a corpus: item_id, weight, and replicate weights; and the scale of their variance.
 
     The jackknife over claims, or `bootstrap` replicates.
     """

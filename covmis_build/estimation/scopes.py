@@ -1,4 +1,4 @@
-"""What a figure is about."""
+"""The scopes of figures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Scope(StrEnum):
-    """What a row is about, besides platform and windows of time (`options.STRATA`)."""
+    """The scope of a row, besides platform and time windows (`options.STRATA`)."""
 
     POOL = "pool"
     AVERAGE_CLAIM = "average claim"
@@ -22,13 +22,13 @@ class Scope(StrEnum):
 
 
 SCOPES = (Scope.CLAIM, Scope.KIND, *STRATA)
-"""What `by` may name."""
+"""Allowed values of `by`."""
 TIMES = ("year", "month", "day")
-"""Scopes that are read as a line: their intervals hold together, as a band."""
+"""Time scopes, shown as a line: their intervals have simultaneous coverage."""
 
 
 def check_scopes(by: str | Sequence[str] | None) -> list[str]:
-    """What to estimate by, from a list or words with commas; by kind if nothing is said."""
+    """Return the scopes from a list or comma-separated words; by default the query type."""
     if by is None:
         return [Scope.KIND]
     scopes = [name.strip() for name in (by.split(",") if isinstance(by, str) else by) if name.strip()]

@@ -1,9 +1,9 @@
-"""What a corpus says about the posts it was drawn from: shares and totals of each label, with intervals.
+"""Estimate shares and totals of each label in the target population of a corpus, with intervals.
 
-Two estimands. `messages`: unique posts, each counted once, weight 1/(p_claim·p_sample). `posts`:
-messages times the size of their group of near-duplicates, assuming that copies share their message's stance. Both speak
-of the cleaned posts that the queries found. A third, where there was a recall draw: `frame`, all posts of its frame that
-are about the claim, found or not, before cleaning. None is public opinion.
+There are two estimands. `messages`: each unique post counts once, with weight 1/(p_claim·p_sample). `posts`: unique posts
+times the size of their near-duplicate cluster, assuming equal stance within a cluster. Both refer to the cleaned posts
+that the queries matched. After a recall draw there is a third, `frame`: all relevant posts of its frame, matched or not,
+before cleaning. None of them is public opinion.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ COLUMNS = [
     "strength", "r_squared", "by_people", "by_people_low", "by_people_high", "by_people_over",
 ]  # fmt: skip
 LONE = 2.0
-"""Fewer units than this with a label do not tell how rare it is: its interval begins at what is possible."""
+"""With fewer units that have a label its frequency is uncertain: the interval begins at the possible limit."""
 NO_WIDTH = 1e-12
-"""What rounding leaves of the width of an interval that has none."""
+"""Remaining rounding error in the width of a zero-width interval."""
 SHOWN = (
     "estimand", "scope", "name", "label", "share", "low", "high", "unweighted", "effective_n", "n", "total",
 )  # fmt: skip
@@ -84,10 +84,10 @@ class Estimates(Result):
     claims: Mapping[str, str] = field(default_factory=dict)
     """The claims' texts, for a page."""
     differences: pd.DataFrame = field(default_factory=pd.DataFrame)
-    """Shares compared, where that was asked for (differences.COLUMNS)."""
+    """Compared shares, if requested (differences.COLUMNS)."""
 
     def with_frame(self, report: RecallReport) -> Estimates:
-        """With the third estimand: the labels of all that takes up the claims, found by a query or not."""
+        """Add the third estimand: the labels of all relevant posts of the frame, matched or not."""
         stances = report.stances
         if stances.empty:
             return self
@@ -99,12 +99,12 @@ class Estimates(Result):
         return replace(self, shares=shares, methods=(*self.methods, *report.sentences))
 
     def to_frame(self) -> pd.DataFrame:
-        """A row for each estimand (messages: unique posts; posts: all posts), scope and label.
+        """Return one row per estimand (messages: unique posts; posts: all posts), scope and label.
 
-        `low` and `high` bound the share, `over` says over what, `flagged` and `why` what to beware of. `n` labelled
-        posts, of an effective sample size of `effective_n`, represent `population` posts; `total` of these have the
-        label. `unweighted` is the share in the sample. `band_low` and `band_high` bound all months together.
-        `strength` (0 to 1) and `r_squared` say how much predictions helped; `by_people` is the share without them.
+        `low` and `high` bound the share, `over` names the interval's population, `flagged` and `why` are warnings. `n` labelled
+        posts, with an effective sample size of `effective_n`, represent `population` posts; `total` of these have the label.
+        `unweighted` is the share in the sample. `band_low` and `band_high` bound all months simultaneously. `strength` (0 to 1)
+        and `r_squared` show the gain from predictions; `by_people` is the share without them.
         """
         return self.shares
 
@@ -116,7 +116,7 @@ class Estimates(Result):
 
     @property
     def summary(self) -> list[str | pd.DataFrame]:
-        """The figures that people look at first, and the sentences."""
+        """Return the most important figures and the sentences."""
         compared = bool(len(self.differences))
         of_kinds = self.shares["scope"] == Scope.KIND
         told = self.shares[~of_kinds] if len(set(self.shares.loc[of_kinds, "name"])) == 1 else self.shares
@@ -128,7 +128,7 @@ class Estimates(Result):
 
     @property
     def _of_intervals(self) -> list[str]:
-        """Which parts have no interval, or one without width, and why."""
+        """Return which parts have no interval or a zero-width one, and why."""
         parts = (self.shares["scope"] + " " + self.shares["name"]).str.strip()
         why = self.shares["why"].fillna("")
         no_width = (self.shares["high"] - self.shares["low"] < NO_WIDTH) & (why == "")
@@ -155,19 +155,18 @@ def estimates(  # noqa: PLR0913 - a sample, its pool, and what is known beside, 
     between: tuple[Part, Part] | None = None,
     level: float = 0.95,
 ) -> Estimates:
-    """The share and total of each label in the pool, for the average claim, and for each part of `by`.
+    """Estimate the share and total of each label in the target population, for the mean over claims, and for each part of `by`.
 
-    `by` may name claim, kind, and what posts can be divided by: platform, year, month, day.
-    `corpus` is the table of that name; a column `design` says how each item was drawn (else `options.design`), and
-    `automatic_label` what the rule said of it. `automatic` is the rule, kind to label. `pool` are the items that were
-    drawn from (table `items`; `created_at` too for windows of time): with them, the two-phase variance is exact, and
-    totals are the known number times the share; without, totals have no interval. `predicted` has a row for each
-    item of the pool (index item_id) and a column for each label, its predicted probability: shares are then assisted.
-    `answers` (label_error.answers_table) are what people said on their own: the columns `by_people` then have each
-    share with the items' own answers in gold's place, and an interval that holds who answered, too. `calibrated` weights
-    meet the known number of each kind, in parts other than claims, whose kinds have too few items. `draws` is the ledger
-    of the draws: with it the flags see what all of them could have drawn. `between` are two parts, or two labels, whose
-    shares are compared (`differences.compared_parts`).
+    `by` may name claim, kind (query type), platform, year, month and day. `corpus` is the table of that name. Its optional column
+    `design` is each item's sampling design (default: `options.design`), and `automatic_label` the automatic label. `automatic`
+    maps query types to labels. `pool` are the items of the target population (table `items`, with `created_at` for time
+    windows). With them the two-phase variance is exact, and totals are the known number times the share; without them totals
+    have no interval. `predicted` has one row per item of the population (index item_id) and one column per label with predicted
+    probabilities: shares are then model-assisted. `answers` (label_error.answers_table) are annotators' independent answers:
+    the columns `by_people` then have shares with these in place of gold, and an interval that includes the annotators'
+    variance. `calibrated` weights reproduce the known number of each query type (except within claims, which have too few
+    items). `draws` is the ledger of draws, which lets the warnings consider all draws. `between` are two parts or two labels
+    whose shares are compared (`differences.compared_parts`).
     """
     check_corpus(corpus, labels)
     known = None if pool is None else _of_the_claims(pool, corpus)
@@ -206,7 +205,7 @@ def estimates(  # noqa: PLR0913 - a sample, its pool, and what is known beside, 
 
 
 def _compared(figures: Mapping[str, _LabelFigures], first: Part, second: Part) -> Iterator[dict[str, Any]]:
-    """Each label's share in left part less that in another; or left label's share of all less another's."""
+    """Compare each label's share between two parts, or two labels' shares among all."""
     if first.scope == differences.LABEL:
         whole = Part(Scope.POOL, "")
         pairs = [("", (figures[first.name], whole), (figures[second.name], whole))]
@@ -225,7 +224,7 @@ def _compared(figures: Mapping[str, _LabelFigures], first: Part, second: Part) -
 
 
 def _of_the_claims(pool: pd.DataFrame, corpus: pd.DataFrame) -> pd.DataFrame | None:
-    """The items of the claims that were labelled; nothing if they are not those that the corpus was drawn from."""
+    """Return the items of the labelled claims; none if the corpus was not sampled from them."""
     inside = pool[pool["claim_id"].isin(set(corpus["claim_id"]))].reset_index(drop=True)
     return inside if set(corpus["item_id"]) <= set(inside["item_id"]) else None
 
@@ -237,11 +236,11 @@ def _pool_chances(
     counts: Mapping[str, Mapping[str, int]],
     draws: pd.DataFrame | None,
 ) -> list[float]:
-    """The probability that each item of the pool had: in the opened draws, else in the one that these counts lead to."""
+    """Return each population item's probability: of the opened draws, otherwise from these counts."""
     opened: dict[tuple[str, str], float] = {}
     if draws is not None:
         strata = draws[draws["item_id"] == ""]
-        for row in strata.sort_values("probability").to_dict("records"):  # the greatest comes last
+        for row in strata.sort_values("probability").to_dict("records"):  # the largest comes last
             opened[str(row["claim_id"]), str(row["stratum"])] = float(row["probability"])
     planned = {
         (claim, name): float(allocation.chance(name))
@@ -259,7 +258,7 @@ def _pool_chances(
 
 
 def design_of(corpus: pd.DataFrame, options: Sampling, counts: Mapping[str, Mapping[str, int]]) -> Design:
-    """How the corpus' items were drawn, with exact joint probabilities where the counts explain theirs."""
+    """Return the sampling design of the corpus, with exact joint probabilities if the counts explain its probabilities."""
     names = corpus["design"].tolist() if "design" in corpus.columns else options.design
     p = corpus["p_sample"].to_numpy(dtype=float)
     return made_design(
@@ -272,7 +271,7 @@ def design_of(corpus: pd.DataFrame, options: Sampling, counts: Mapping[str, Mapp
 
 
 def design_in_pool(corpus: pd.DataFrame, pool: pd.DataFrame | None, options: Sampling) -> Design:
-    """How the corpus' items were drawn from the pool, if that is known; then with exact joint probabilities."""
+    """Return the design given the target population, if known, with exact joint probabilities."""
     known = None if pool is None else _of_the_claims(pool, corpus)
     if known is None:
         return design_of(corpus, options, {})
@@ -287,7 +286,7 @@ def design_in_pool(corpus: pd.DataFrame, pool: pd.DataFrame | None, options: Sam
 
 
 def pairs_drawn(items: Sequence[str], design: Design) -> pd.DataFrame:
-    """item_id, with_item_id and p_both of the pairs that were drawn a fixed number a claim, where that is known."""
+    """Return item_id, with_item_id and p_both of pairs from fixed-size draws, if known."""
     rows = [
         (items[i], items[j], design.probabilities[i] * design.probabilities[j] / (1 + loose[a, b]))
         for at, loose in design.blocks
@@ -302,8 +301,8 @@ def pairs_drawn(items: Sequence[str], design: Design) -> pd.DataFrame:
 def _joint(
     corpus: pd.DataFrame, options: Sampling, counts: Mapping[str, Mapping[str, int]]
 ) -> dict[str, Floats]:
-    """One matrix a claim, for claims whose whole draw is here with the probabilities that the counts give."""
-    corpus = corpus[corpus["kind"] != RANKED]  # drawn each by its own probability
+    """Return one matrix per claim whose complete draw is present with the probabilities that the counts give."""
+    corpus = corpus[corpus["kind"] != RANKED]  # each sampled by its own probability
     divided = _divided(corpus, options)
     strata = [stratum_of(str(row.item_id), str(row.kind), divided) for row in corpus.itertuples()]
     matrices = {}
@@ -326,13 +325,13 @@ def _joint(
 
 
 def _divided(items: pd.DataFrame, options: Sampling) -> Mapping[str, str] | None:
-    """What the settings divide the kinds of these items by; nothing without times."""
+    """Return the settings' strata within these items' query types; none without times."""
     told = options.strata_by and {"post_id", "created_at"} <= set(items.columns)
     return strata_by(items, items, options.strata_by) if told else None
 
 
 def _here(items: pd.DataFrame, part: Part) -> Mask:
-    """Which items are in this part: of a claim, kind, platform or window of time, or before a day, or from it on."""
+    """Return which items are in this part: a claim, query type, platform or time window, or before or from a day."""
     if part.scope in {differences.BEFORE, differences.FROM}:
         _need_times(items)
         days = items["created_at"].fillna("").astype(str).str[:10].to_numpy(dtype=str)
@@ -344,7 +343,7 @@ def _here(items: pd.DataFrame, part: Part) -> Mask:
 
 
 def _names(items: pd.DataFrame, scope: str) -> NDArray[np.object_]:
-    """Which part each item belongs to: its claim, kind, platform or window of time."""
+    """Return each item's part: its claim, query type, platform or time window."""
     if scope not in STRATA:
         return items["claim_id" if scope == Scope.CLAIM else "kind"].astype(str).to_numpy(dtype=object)
     _need_times(items)
@@ -352,7 +351,7 @@ def _names(items: pd.DataFrame, scope: str) -> NDArray[np.object_]:
 
 
 def with_parts(items: pd.DataFrame) -> pd.DataFrame:
-    """The items with a column for each part that they can be in: claim, kind, and platform and windows of time."""
+    """Add a column for each possible division of the items: claim, query type, platform and time windows."""
     scopes = SCOPES if "created_at" in items.columns else (Scope.CLAIM, Scope.KIND)
     return items.assign(**{str(scope): _names(items, scope) for scope in scopes})
 
@@ -363,7 +362,7 @@ def _need_times(items: pd.DataFrame) -> None:
 
 
 class _Source:
-    """The sample and its pool for one estimand: sizes, shares, N and the predictions' means of any part."""
+    """The sample and its population for one estimand: sizes, shares, N and mean predictions of any part."""
 
     def __init__(
         self,
@@ -382,13 +381,13 @@ class _Source:
         self.sizes = corpus["group_size"].to_numpy(float) if counted else np.ones(len(corpus))
         self.claims = np.unique(corpus["claim_id"].astype(str), return_inverse=True)
         if pool is not None:
-            # A post that several claims found represents those that did not get it, too.
+            # A post matched for several claims also represents posts assigned to another one.
             self.pool_sizes = pool["group_size"].to_numpy(float) if counted else np.ones(len(pool))
             self.pool_weights = self.pool_sizes / pool["p_claim"].to_numpy(float)
         self.fit = self._fit() if calibrated else None
 
     def _fit(self) -> Calibrated:
-        """Weights that meet the number of messages or posts of each kind."""
+        """Calibrate weights to the number of unique posts or posts of each query type."""
         assert self.pool is not None
         names, inverse = np.unique(self.pool["kind"].astype(str), return_inverse=True)
         known = dict(zip(names.tolist(), np.bincount(inverse, self.pool_weights).tolist(), strict=True))
@@ -396,11 +395,11 @@ class _Source:
         return calibrate_to_groups(self.design.weights, self.sizes, kinds, known)
 
     def population(self, scope: str, name: str) -> float:
-        """How many messages or posts this part of the pool has; nan where the pool is not known."""
+        """Return the number of unique posts or posts in this part of the population; NaN if unknown."""
         return math.nan if self.pool is None else float(self.pool_weights[self._part(scope, name)].sum())
 
     def expected(self, scope: str, name: str) -> Expected:
-        """What this part of the pool lets expect of the weights, cascades that were not drawn included."""
+        """Return this part's expected properties of the weights, including large clusters that were not sampled."""
         if self.pool is None:
             return NOTHING_KNOWN
         here, first = self._part(scope, name), self.pool["p_claim"].to_numpy(float)
@@ -414,7 +413,7 @@ class _Source:
         return expected_of(chances[here], (weights * first / whole)[here], first[here])
 
     def possible(self, scope: str, name: str, known: Mask, y: Floats) -> tuple[float, float] | None:
-        """The least and the largest share that this part of the pool can have, given the labels of `known` items."""
+        """Return the possible range of the share in this part of the population, given the labels of `known` items."""
         if self.pool is None:
             return None
         whole = self._claim_sizes * len(self.claims[0])
@@ -424,25 +423,25 @@ class _Source:
         return float(np.sum(own * y)), 1 - float(np.sum(own * (1 - y)))
 
     def _most(self, scope: str, name: str) -> float:
-        """The most messages or posts that this part can have: a post that several claims found may be in it for another one."""
+        """Return the maximum size of this part: posts matched for several claims may belong to another one."""
         here = self._part(scope, name)
         return float(np.where(here, self.pool_weights, self.pool_weights - self.pool_sizes).sum())
 
     @cached_property
     def _in_pool(self) -> Floats:
-        """How many messages or posts each item of the sample is in the pool; 0 if it is there no more."""
+        """Return each sampled item's number of unique posts or posts in the population; 0 if it is no longer there."""
         assert self.pool is not None
         sizes = pd.Series(self.pool_sizes, index=self.pool["item_id"])
         return sizes.reindex(self.corpus["item_id"]).fillna(0.0).to_numpy(float)
 
     @cached_property
     def _claim_sizes(self) -> Floats:
-        """The most messages or posts that the claim of each item of the sample can have in the pool."""
+        """Return the maximum size of each sampled item's claim in the population."""
         claims, at = self.claims
         return np.array([self._most(Scope.CLAIM, claim) for claim in claims])[at]
 
     def predicted_mean(self, label: str, scope: str, name: str) -> float:
-        """The mean prediction over this part of the pool; every claim counts the same for the average claim."""
+        """Return the mean prediction in this part of the population; with equal weight per claim for the mean over claims."""
         assert self.pool is not None
         assert self.predicted is not None
         f = self.predicted[label].reindex(self.pool["item_id"]).to_numpy(float)
@@ -454,13 +453,13 @@ class _Source:
         return float(np.average(f[here], weights=self.pool_weights[here]))
 
     def predictions(self, label: str) -> Floats | None:
-        """The sample's predictions of this label, in its order."""
+        """Return the sample's predictions of this label, in order."""
         if self.predicted is None:
             return None
         return self.predicted[label].reindex(self.corpus["item_id"]).to_numpy(float)
 
     def answered(self, label: str) -> Floats | None:
-        """What people said on their own of the sample's items, in its order."""
+        """Return the independent answers for the sample's items, in order."""
         return None if self.answers is None else answered(self.answers, self.corpus["item_id"], label)
 
     def _part(self, scope: str, name: str) -> Mask:
@@ -472,20 +471,20 @@ class _Source:
 
 @dataclass(frozen=True, slots=True)
 class _LabelFigures:
-    """One label's values, ready to be summed over any part of the corpus."""
+    """One label's values, for sums over any part of the corpus."""
 
     source: _Source
     label: str
     y: Floats
     audit: audits.Audit
     groups: dict[str, tuple[float, float]]
-    """Of each automatic label that was audited: the share of this label, and its variance."""
+    """For each audited automatic label: the share of this label, and its variance."""
     level: float
     predictions: Floats | None
     people: Floats | None
 
     def figure_of(self, part: Part) -> tuple[Estimate, Floats]:
-        """The share in this part, and what each item adds to its deviation."""
+        """Return the share in this part, and each item's contribution to its deviation."""
         here = np.ones(len(self.y), dtype=bool)
         if part.scope != Scope.POOL:
             here = _here(self.source.corpus, part)
@@ -501,13 +500,13 @@ class _LabelFigures:
         return figure, z
 
     def rows(self, parts: Sequence[tuple[str, NDArray[np.object_]]]) -> Iterator[dict[str, Any]]:
-        """A row for the pool, for the average claim, and for each part of each scope asked for."""
+        """Return rows for the population, for the mean over claims, and for each part of the requested scopes."""
         everyone = np.ones(len(self.y), dtype=bool)
         yield self._row(Scope.POOL, "", everyone)
         yield self._row(Scope.AVERAGE_CLAIM, "", everyone)
         for scope, names in parts:
             known = sorted(set(names))
-            # A line over time is looked at as a whole: all its intervals hold together with this level (Bonferroni).
+            # A time series is read as a whole: its intervals have this level simultaneously (Bonferroni).
             band = 1 - (1 - self.level) / len(known) if scope in TIMES else None
             for name in known:
                 yield self._row(scope, str(name), np.equal(names, name).astype(bool), band)
@@ -533,9 +532,7 @@ class _LabelFigures:
         if scope == Scope.AVERAGE_CLAIM:
             return row
         population = self.source.population(scope, name)
-        if math.isnan(
-            population
-        ):  # N is only estimated, and the share's interval would be too narrow for both
+        if math.isnan(population):  # N is only estimated: the share's interval would be too narrow
             weights = self.source.design.weights * self.source.sizes
             return row | {"total": share.value * float(weights[here].sum())}
         total = times(share, population)
@@ -550,7 +547,7 @@ class _LabelFigures:
         shares = self.source.design.weights * self._scale(here, claims)
         extra, expected = self._later(shares), self.source.expected(scope, name)
         if said is not None:
-            # Automatic labels are corrected by the audit, and have no answers of their own.
+            # Automatic labels are corrected by the audit, and have no answers.
             said = np.where((self.audit.groups == "")[:, None], said, np.nan)
             between, people = between_people(said, shares, y)
             figure = self._figure(scope, name, here, level, own_shares(said, y), extra + between, expected)
@@ -565,7 +562,7 @@ class _LabelFigures:
     def _figure(
         self, scope: str, name: str, here: Mask, level: float, y: Floats, extra: float, expected: Expected
     ) -> Estimate:
-        """The share of what `y` says of each item, with `extra` variance from later phases."""
+        """Return the share from the items' values `y`, with `extra` variance from later phases."""
         claims = self.source.claims if scope == Scope.AVERAGE_CLAIM else None
         scale, inside, fit = self._scale(here, claims), int(here.sum()), self.source.fit
         if fit is not None and scope not in {Scope.CLAIM, Scope.AVERAGE_CLAIM}:
@@ -586,13 +583,13 @@ class _LabelFigures:
         )  # fmt: skip
 
     def _strength(self, y: Floats, f: Floats) -> float:
-        """One λ for each label, from the whole sample: one for each part would need sixty labels there."""
+        """Return one λ per label from the whole sample; one per part would need sixty labels in each."""
         scale = self._scale(np.ones(len(y), dtype=bool), None)
         z_y = deviations(y, self._centre(y, scale, None), scale)
         return strength(z_y, deviations(f, self._centre(f, scale, None), scale, f), self.source.design)
 
     def _scale(self, here: Mask, claims: tuple[Any, NDArray[np.intp]] | None) -> Floats:
-        """What each item represents, so that scale/π adds up to 1."""
+        """Return how many each item represents, such that scale/π sums to 1."""
         scale = self.source.sizes * here
         weights = self.source.design.weights * scale
         if claims is None:
@@ -601,7 +598,7 @@ class _LabelFigures:
         return np.asarray(scale / np.bincount(inverse, weights)[inverse] / len(names), dtype=np.float64)
 
     def _centre(self, values: Floats, scale: Floats, claims: tuple[Any, NDArray[np.intp]] | None) -> Floats:
-        """What each item deviates from: the mean, or its claim's where every claim counts the same."""
+        """Return the centre of each item: the mean, or its claim's mean if claims have equal weight."""
         shares = self.source.design.weights * scale
         if claims is None:
             return np.full(len(values), float(np.sum(shares * values)))
@@ -610,7 +607,7 @@ class _LabelFigures:
         return np.asarray(within[inverse], dtype=np.float64)
 
     def _later(self, shares: Floats) -> float:
-        """The variance that the audit adds: of each corrected group, its part of the whole squared times its own."""
+        """Return the audit's variance: for each corrected group, its squared share times its own variance."""
         return math.fsum(
             float(shares[self.audit.groups == group].sum()) ** 2 * variance
             for group, (_, variance) in self.groups.items()
@@ -618,7 +615,7 @@ class _LabelFigures:
 
 
 def check_corpus(corpus: pd.DataFrame, labels: Sequence[str]) -> None:
-    """Refuse a corpus that nothing can be estimated from, and name the item."""
+    """Refuse a corpus that cannot be used for estimates, naming the item."""
     if missing := [name for name in NEEDED if name not in corpus.columns]:
         raise InputError(
             f"the corpus lacks the columns {', '.join(missing)}",

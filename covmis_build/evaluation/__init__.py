@@ -1,6 +1,6 @@
-"""The evaluation harness: measures, scores with intervals, honest comparisons, splits, leakage, published figures.
+"""The evaluation harness: measures, scores with intervals, comparisons, splits, leakage, published figures.
 
-The public names of this room are those of `covmis_build`; they load when they are first used.
+The public names of this subpackage are those of `covmis_build`; they are loaded on first use.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How well can gold be predicted at all, where people disagree? What a person scores, and what a system could at best.
+"""Upper bounds given label noise: human performance, and the best possible score of a system.
 
-Both belong to the number of people who labelled each item, and are never compared across numbers: gold by more people
-has less chance in it.
+Both depend on the number of annotators per item and must not be compared across numbers: with more annotators gold
+contains less noise.
 """
 
 from __future__ import annotations
@@ -27,31 +27,31 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int64]
 
 DRAWS, LARGEST = (20, 400), 2_000_000
-"""So many draws of gold, fewer where there are many items: about as many items in all."""
+"""Minimum and maximum number of simulated golds; with many items fewer, for about this many items in total."""
 HUMAN = {"person": "(a person)", "ceiling": "(ceiling)"}
-"""The columns of a table of scores, and what they are called next to the systems."""
+"""Columns of a table of scores, and their names next to the systems."""
 
 
 @dataclass(frozen=True)
 class Ceiling:
-    """How many people gave each label to each item of gold: (items, C), zeros where nobody is known."""
+    """How many annotators gave each label to each item of gold: (items, C), zeros if unknown."""
 
     counts: Array
     seed: int = 0
 
     @property
     def raters(self) -> Codes:
-        """How many people labelled each item."""
+        """Number of annotators of each item."""
         return np.asarray(self.counts.sum(axis=1), dtype=np.int64)
 
     def values(
         self, chosen: Setting, shape: tuple[int, int], inside: NDArray[np.bool_]
     ) -> dict[str, dict[str, Any]]:
-        """Of every measure what a person scores and what is the best to hope for, over items that two people have labelled.
+        """Human performance and upper bound in every measure, over items with at least two annotators.
 
-        A person: each against the label of most of the item's other people, half of it each where two are as many. The
-        ceiling: a system that knows how many of all people would give each label, and says the likeliest, against the
-        label of most of as many people drawn again, one more where two labels are as many.
+        Human performance: each annotator against the majority of the item's other annotators; a tie counts half for each label.
+        Upper bound: a system that knows each label's share among all possible annotators and predicts the most likely one,
+        against the majority of the same number of random annotators. A tie is decided by one more annotator.
         """
         counts = self.counts[inside & (self.raters > 1)]
         if not len(counts):
@@ -69,7 +69,7 @@ class Ceiling:
         }  # fmt: skip
 
     def _drawn(self, counts: Array) -> Array:
-        """Confusion matrices of the system that knows, against gold drawn again: (draws, C, C)."""
+        """Confusion matrices of the best system against simulated gold: (draws, C, C)."""
         rng = np.random.default_rng(self.seed)
         items, classes = counts.shape
         prior = _prior(counts)
@@ -92,7 +92,7 @@ class Ceiling:
 
 
 def ceiling_of(people: Any, joined: JoinedLabels, seed: int = 0) -> Ceiling:
-    """What these people said of gold's items; items of theirs that gold lacks do not count."""
+    """Return these annotators' labels of gold's items. Their other items are ignored."""
     answers = answers_of(people)
     place = {
         str(item): at
@@ -112,20 +112,20 @@ def ceiling_of(people: Any, joined: JoinedLabels, seed: int = 0) -> Ceiling:
 
 
 def _prior(counts: Array) -> Array | None:
-    """How alike the items' shares are, as people added to each item: Dirichlet's, by the moments of people's agreement.
+    """Return how similar the items' label shares are, as pseudo-counts of a Dirichlet prior (method of moments).
 
-    With shares m over all items and Fleiss' κ it has (1 - κ)/κ people in all, m of them for each label:
-    none where all agree, without end where they agree as by chance (then there is nothing to know).
+    With shares m over all items and Fleiss' κ, there are (1 - κ)/κ pseudo-counts, distributed as m. There are none with
+    perfect agreement, and infinitely many if agreement is that of chance.
     """
     shares = (counts / counts.sum(axis=1, keepdims=True)).mean(axis=0)
     kappa = float(fleiss_kappa(agreement_sums(counts).sum(0)))
-    if np.isnan(kappa):  # one label alone
+    if np.isnan(kappa):  # only one label
         kappa = 1.0
     return None if kappa <= 0 else (1 - kappa) / kappa * shares
 
 
 def _against_the_others(counts: Array) -> Array:
-    """One confusion matrix: each person's label in columns, that of most of the others in rows; an item counts once."""
+    """Return one confusion matrix: annotators' labels in columns, the others' majority in rows; each item has weight 1."""
     classes = counts.shape[1]
     raters = counts.sum(axis=1, keepdims=True)
     matrix = np.zeros((classes, classes))
@@ -139,6 +139,6 @@ def _against_the_others(counts: Array) -> Array:
 
 
 def _wide(matrices: Array, shape: tuple[int, int]) -> Array:
-    """With a column more where systems have left items out."""
+    """Add a column if systems have missing predictions."""
     more = shape[1] - matrices.shape[-1]
     return np.pad(matrices, [(0, 0)] * (matrices.ndim - 1) + [(0, more)])

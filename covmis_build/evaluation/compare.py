@@ -1,4 +1,4 @@
-"""Every pair of systems compared: difference, interval, p-value, effect size, and a sentence that claims no more."""
+"""Compare every pair of systems: difference, interval, p-value, effect size, and a cautious sentence."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 class Test(StrEnum):
-    """How a difference between two systems is tested."""
+    """The test of a difference between two systems."""
 
     INTERVAL = "interval"
     RANDOMISATION = "randomisation"
@@ -67,9 +67,9 @@ COLUMNS = [
     "system_a", "system_b", "measure", "value_a", "value_b", "difference", "low", "high", "p",
     "p_adjusted", "effect", "test", "units", "unit", "replicates", "why",
 ]  # fmt: skip
-"""Of the table, next to the sentence that says it."""
+"""Columns of the table shown next to the sentence."""
 NOT_SHOWN = ["sentence", "measure", "test", "units", "unit", "replicates", "why"]
-"""Columns whose content is in words above the page's table."""
+"""Columns that the text above the page's table covers."""
 P_VALUES = ("p", "p_adjusted")
 SHOWN = {
     "system_a": "A", "system_b": "B", "value_a": "of A", "value_b": "of B", "difference": "A - B",
@@ -79,33 +79,33 @@ SHOWN = {
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Comparison(Evaluated):
-    """What `compare` found: `.table` has a row for every pair of systems."""
+    """The result of `compare`. `.table` has one row per pair of systems."""
 
     table: pd.DataFrame
     level: float = 0.95
     study: str = ""
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a pair."""
+        """Return one row per pair."""
         return self.table
 
     @property
     def sentences(self) -> list[str]:
-        """What a careful author would write, a sentence a pair."""
+        """Return a cautious sentence per pair."""
         return list(self.table["sentence"])
 
     @property
     def adjustment(self) -> str:
-        """What keeps the error over all pairs within bounds."""
+        """The adjustment that controls the error over all pairs."""
         return "controlled over all pairs" if self.table["test"].iloc[0] == Test.TUKEY else "adjusted by Holm"
 
     def matrix(self, column: str = "p_adjusted") -> pd.DataFrame:
-        """The comparisons as a square table of systems."""
+        """Return the comparisons as a square table of systems."""
         return matrix(self.table, column)
 
     @property
     def summary(self) -> Summary:
-        """The p-values of all pairs, if there are several, and the sentences."""
+        """Return the p-values of all pairs (if several) and the sentences."""
         square = self.matrix().rename_axis("").reset_index()
         several: Summary = [f"p-values, {self.adjustment}:", square] if len(self.table) > 1 else []
         return [*several, *self.sentences]
@@ -116,7 +116,7 @@ class Comparison(Evaluated):
 
     @property
     def how(self) -> str:
-        """Which test, over what."""
+        """The test and its unit."""
         row = self.table.iloc[0]
         return (
             f"{measures[row['measure']].title}; {NAMES[row['test']]} over {row['units']:,} {row['unit']}"
@@ -124,7 +124,7 @@ class Comparison(Evaluated):
         )
 
     def html(self) -> str:
-        """The page: the matrix of p-values, the differences with their intervals, the sentences."""
+        """Return the page: p-values as a matrix, differences with intervals, sentences."""
         from markupsafe import Markup
 
         from covmis_build.report.figures import forest
@@ -169,7 +169,7 @@ class Comparison(Evaluated):
         )
 
     def latex(self) -> str:
-        """A row a pair, with booktabs' rules."""
+        """Return one row per pair as a LaTeX table (booktabs)."""
         from covmis_build.report.page import shown_p
 
         header = [
@@ -220,16 +220,17 @@ def compare(  # noqa: PLR0913 - every option is named
     exact: bool = False,
     title: str = "",
 ) -> Comparison:
-    """Compare all pairs of systems in one measure: one row a pair. Gold and systems are given as to `score`.
+    """Compare all pairs of systems in one measure: one row per pair. Gold and systems as in `score`.
 
     Columns: system_a, system_b, value_a, value_b, difference (a - b), low, high, p (two-sided), p_adjusted (Holm's, over
-    the pairs; `tukey` controls the error over all pairs itself), effect (the difference over the standard deviation of
-    one unit's contribution to it), test, units, replicates, why, sentence. By default p inverts the interval over claims
-    (gold's column of them, or `clusters`), or over items where there are none (`clusters=None` asks for it), so the two never disagree; where too little is known there is
-    neither, and `why` says so. Other tests are made on request (`test`), and have no interval beside their p: whole
-    claims are swapped or permuted in `replicates`, or in every arrangement (`exact`), for very small data; exact
-    randomisation of accuracy over items is McNemar's test, for data of any size.
-    `welch` compares runs (seeds) and says nothing about other items.
+    the pairs; `tukey` controls the error over all pairs itself), effect (the difference divided by the standard deviation of
+    one unit's contribution to it), test, units, replicates, why, sentence.
+
+    By default p inverts the interval, so the two never disagree. The interval is over claims (gold's claim column, or
+    `clusters`), or over items if there are none (`clusters=None` requests this). If too little is known both are missing, and
+    `why` gives the reason. Other tests are made on request (`test`) and have no interval: they swap or permute whole claims in
+    `replicates`, or in every arrangement (`exact`) for very small data. Exact randomisation of accuracy over items is
+    McNemar's test, for data of any size. `welch` compares runs (seeds) and does not generalise to other items.
 
     >>> gold = ["a", "b"] * 20
     >>> found = compare(gold, {"right": gold, "always a": ["a"] * 40}, measure="accuracy", labels=["a", "b"])
@@ -288,13 +289,13 @@ def _refuse_unknown(test: str, replicates: int) -> None:
 
 
 class _Data:
-    """The judged systems as counts per unit, and one measure of them."""
+    """The systems' results as counts per unit, and one measure of them."""
 
     def __init__(self, joined: JoinedLabels, chosen: Setting, owners: Codes | None) -> None:
         self.shape, self.width = joined.shape, joined.shape[0] * joined.shape[1]
         self.chosen, self.owners = chosen, owners
         self.names, self.systems = list(joined.runs), list(joined.runs.values())
-        # in an order of their own, so that chance does not depend on the order of the rows
+        # in keyed order, so that random numbers do not depend on the order of rows
         self.cells = joined.cells if owners is not None else joined.cells[np.lexsort(joined.cells.T)]
         self.units = len(joined.gold) if owners is None else int(owners.max()) + 1
         if self.units < 2:
@@ -316,7 +317,7 @@ class _Data:
         return self.chosen.measures[0].name
 
     def difference(self, first: int, second: int, level: float) -> Estimate:
-        """The measure of the first system less that of the second, over claims or items; of every two of their runs."""
+        """Return the difference of the systems in the measure, over claims or items, and over all pairs of their runs."""
         starts = np.cumsum([0, *(len(runs) for runs in self.systems)])
         runs = [range(starts[at], starts[at + 1]) for at in (first, second)]
         columns = self.shape[1]
@@ -330,7 +331,7 @@ class _Data:
         return over_claims(measure, ranges, tables, multiplicity=alike, over=over, level=level)[self.measure]
 
     def pair(self, first: int, second: int, figure: Estimate, *, interval: bool) -> dict[str, Any]:
-        """Two systems' values, their difference with its interval, and the effect."""
+        """Return two systems' values, their difference with its interval, and the effect."""
         deviation = figure.standard_error * np.sqrt(self.units)
         return {
             "system_a": self.names[first], "system_b": self.names[second], "measure": self.measure,
@@ -341,7 +342,7 @@ class _Data:
         }  # fmt: skip
 
     def right(self) -> NDArray[np.bool_]:
-        """Which items each run has right: (items, runs)."""
+        """Return which items each run has correct: (items, runs)."""
         columns = self.shape[1]
         return np.asarray(self.cells // columns == self.cells % columns)
 
@@ -381,12 +382,12 @@ def _p_values(data: _Data, test: str, replicates: int, seed: int, *, exact: bool
 
 
 def _only_one(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> tuple[int, int]:
-    """How many items only the first system has right, and only the second."""
+    """Return how many items only the first system has correct, and only the second."""
     return int((first & ~second).sum()), int((~first & second).sum())
 
 
 def matrix(comparisons: pd.DataFrame, column: str = "p_adjusted") -> pd.DataFrame:
-    """The comparisons as a square table of systems; the diagonal is empty."""
+    """Return the comparisons as a square table of systems with an empty diagonal."""
     import pandas as pd
 
     names = list(dict.fromkeys([*comparisons["system_a"], *comparisons["system_b"]]))
@@ -398,7 +399,7 @@ def matrix(comparisons: pd.DataFrame, column: str = "p_adjusted") -> pd.DataFram
 
 
 def sentence(row: Mapping[str, Any], title: str, higher: bool, *, level: float = 0.95) -> str:
-    """What a careful author would write about one comparison."""
+    """Describe one comparison in a cautious sentence."""
     if not np.isfinite(row["difference"]):
         return (
             f"{title} is undefined for {row['system_a']} or {row['system_b']}: they cannot be compared in it."
@@ -436,7 +437,7 @@ def sentence(row: Mapping[str, Any], title: str, higher: bool, *, level: float =
 
 
 def _unit(clusters: Any) -> str:
-    """What is resampled, in words."""
+    """Return the name of the resampled unit."""
     if clusters is None:
         return "items"
     return "claims" if getattr(clusters, "name", None) in {"claim_id", "claim", "mid"} else "clusters"
@@ -449,7 +450,7 @@ def _adjusted(row: Mapping[str, Any]) -> str:
 
 
 def _p(p: float) -> str:
-    """A p-value in words.
+    """Format a p-value.
 
     >>> _p(0.0009), _p(0.0123)
     ('p < 0.001', 'p = 0.012')

@@ -1,4 +1,4 @@
-"""Gold and systems as people have them: files, frames, Series, dicts, lists; read, and joined by gold's own ids."""
+"""Read gold and systems from files, frames, Series, dicts or lists, and join them by gold's ids."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ if TYPE_CHECKING:
 PROBABILITIES = ("p_claim", "p_sample")
 """Columns of a corpus whose product is an item's inclusion probability."""
 SYSTEM = "system"
-"""What one system is called that has no name."""
+"""Default name of a single system."""
 
 
 @dataclass(frozen=True)
 class GoldAndSystems:
-    """Labels of gold and of each system, with gold's ids as index where both sides have some."""
+    """Labels of gold and of each system, indexed by gold's ids if both have ids."""
 
     gold: Any
     systems: dict[str, Any]
     table: Labelled | None = None
-    """Gold's own table, if it has one: columns may then be named."""
+    """Gold's own table, if any. Its columns can then be named."""
     tables: tuple[Labelled, ...] = ()
-    """The tables of the systems, as far as they have some."""
+    """The systems' tables, if any."""
     joined_by: tuple[str, ...] = ()
-    """By what rows were joined: a column of ids, other columns, or their position."""
+    """The keys that joined the rows: an id column, other columns, or position."""
 
     def labels(self, declared: Sequence[Any] | None, order: Sequence[Any] | None = None) -> list[str]:
-        """The label set: as declared, as ordered, or whatever gold has."""
+        """Return the label set: as declared, as ordered, or all labels in gold."""
         given = declared if declared is not None and len(declared) else order
         if given is not None and len(given):
             labels = [as_label(label) for label in given]
@@ -65,7 +65,7 @@ class GoldAndSystems:
         return labels
 
     def column(self, given: Any, what: str) -> Any:
-        """One value per item: as given, or gold's column of this name (month and year also of its times)."""
+        """Return one value per item: as given, or gold's column of this name (month and year also from its times)."""
         if not isinstance(given, str):
             return given
         if self.table is None:
@@ -78,16 +78,16 @@ class GoldAndSystems:
         return self._series(self.table.column(given), given)
 
     def claims(self, given: Any) -> Any:
-        """The claim of each item: as given, or gold's column of this name; of no name, its column of claims if it has one."""
+        """Return each item's claim: as given, or gold's column of this name; without a name, its claim column if any."""
         if isinstance(given, str) and not given:
             names = [] if self.table is None else [str(name) for name in self.table.table.columns]
             given = column_of(names, CLAIM_OF_ITEM) or None
         return self.column(given, "clusters")
 
     def probabilities(self, given: Any) -> Any:
-        """Inclusion probabilities: as given, gold's column of this name, or the product of several columns.
+        """Return inclusion probabilities: as given, gold's column of this name, or the product of several columns.
 
-        Of no name: the product of p_claim and p_sample as a corpus has them, or none.
+        Without a name: the product of p_claim and p_sample if gold has them, otherwise none.
         """
         if isinstance(given, str) and not given:
             given = self._own_probabilities()
@@ -131,7 +131,7 @@ def gold_and_systems(
     label: str | None = None,
     by_position: bool = False,
 ) -> GoldAndSystems:
-    """Gold and systems in whatever form; `id` and `label` name columns of tables, which are found otherwise."""
+    """Read gold and systems in any form. `id` and `label` name columns of tables, which are otherwise detected."""
     for what, labels in (("gold", gold), ("systems", systems)):
         if labels is None or isinstance(labels, int | float):
             raise InputError(
@@ -166,7 +166,7 @@ def _table(
     predicted: bool,
     labels: Collection[str] = (),
 ) -> Labelled | None:
-    """The values as a table, if they are a file or a frame."""
+    """Return the values as a table if they are a file or a frame."""
     how: dict[str, Any] = {
         "id_column": id_column, "label_column": label_column, "predicted": predicted, "labels": labels
     }  # fmt: skip
@@ -180,7 +180,7 @@ def _table(
 
 
 def by_name(systems: Any, id_column: str, labels: Collection[str]) -> dict[str, Any]:
-    """The systems by their names: a dict of them, a frame with a column each, or one system without a name."""
+    """Return the systems by name: from a dict, a frame with one column per system, or a single unnamed system."""
     if hasattr(systems, "columns"):
         names = [str(name) for name in systems.columns]
         if any(name in names for name in (*LABELS, "prediction", "predicted")) or share_columns(
@@ -208,12 +208,12 @@ def by_name(systems: Any, id_column: str, labels: Collection[str]) -> dict[str, 
 def _under_golds_ids(
     own: Any, gold: Any, table: Labelled | None, id_column: str, *, by_position: bool
 ) -> tuple[Any, str]:
-    """Predictions under gold's own ids, or in the order of gold's rows; and by what they were joined.
+    """Return predictions indexed by gold's ids or in gold's order, and the key of the join.
 
-    Tables are joined by ids that both have, otherwise by the other columns that both have if these identify rows or agree
-    row for row; by position alone only where that is asked for.
+    Tables are joined by common ids. Otherwise other common columns are used if they identify rows or agree row by row.
+    Position alone is used only on request.
     """
-    if not isinstance(own, Labelled):  # a Series of a frame with gold's rows belongs to them
+    if not isinstance(own, Labelled):  # a Series from a frame with gold's rows belongs to these rows
         same_rows = table is not None and hasattr(gold, "columns") and hasattr(own, "to_numpy")
         return (list(own), "index") if same_rows and own.index.equals(gold.index) else (own, "")
     if table is None:
@@ -221,7 +221,7 @@ def _under_golds_ids(
         by_id = by_id and bool(own.id_column)
         return (own.labels(own.id_column), own.id_column) if by_id else (own.by_position(), POSITION)
     own = with_gold_id_name(table, own)
-    named = id_column if id_column and id_column in own.table.columns else ""  # an index's column has no name
+    named = id_column if id_column and id_column in own.table.columns else ""  # an index has no column name
     column = "" if by_position else named or common_id(table, own)
     if not column:
         if not by_position and (table.id_column or own.id_column):
@@ -240,7 +240,7 @@ def _under_golds_ids(
 
 
 def check_ids(systems: Any, items: Collection[str], labels: Collection[str]) -> None:
-    """Refuse predictions without ids, where nobody knows the order of the items; files are checked when they are read."""
+    """Refuse predictions without ids if the order of the items is unknown. Files are checked when they are read."""
     for name, predictions in by_name(systems, "item_id", labels).items():
         if not _has_ids(predictions, items):
             raise InputError(
@@ -250,7 +250,7 @@ def check_ids(systems: Any, items: Collection[str], labels: Collection[str]) -> 
 
 
 def _has_ids(predictions: Any, items: Collection[str]) -> bool:
-    """Whether predictions, or all of several runs, have ids; the numbers of a frame's rows are none."""
+    """True if predictions (or all of several runs) have ids. A frame's default row numbers are no ids."""
     if isinstance(predictions, str | Path | Mapping | Labelled):
         return True
     if hasattr(predictions, "columns"):
@@ -263,7 +263,7 @@ def _has_ids(predictions: Any, items: Collection[str]) -> bool:
 
 
 def _are_runs(predictions: Any) -> bool:
-    """A list of tables: several runs of one system. Lists of lists are told apart where they are joined."""
+    """True for a list of tables: several runs of a system. Lists of lists are detected when joined."""
     return isinstance(predictions, list | tuple) and any(
         isinstance(run, Labelled | Path)
         or hasattr(run, "columns")
@@ -273,7 +273,7 @@ def _are_runs(predictions: Any) -> bool:
 
 
 def _are_columns(given: Any) -> bool:
-    """Several names of columns, not one value an item."""
+    """True for several column names, as opposed to one value per item."""
     return (
         isinstance(given, list | tuple)
         and bool(given)
@@ -282,7 +282,7 @@ def _are_columns(given: Any) -> bool:
 
 
 def is_cell(value: Any) -> bool:
-    """A label or none, and not a file."""
+    """True for a label or a missing one, as opposed to a file."""
     if isinstance(value, str):
         return Path(value).suffix.lower() not in SUFFIXES
     return value is None or isinstance(value, int | float)
@@ -293,7 +293,7 @@ def _values(labels: Any) -> Any:
 
 
 def parts_of_spec(spec: str) -> tuple[str, Path, str]:
-    """[NAME=]FILE[:COLUMN]: the name is the column or the file's unless given; the column may be empty."""
+    """Split [NAME=]FILE[:COLUMN]. The default name is that of the column or file; the column may be empty."""
     name, equals, rest = spec.partition("=")
     if not equals or "/" in name or Path(spec).exists():
         name, rest = "", spec
@@ -305,7 +305,7 @@ def parts_of_spec(spec: str) -> tuple[str, Path, str]:
 
 
 def read_spec(spec: str, id_column: str = "") -> tuple[str, Labelled]:
-    """The name and the table of [NAME=]FILE[:COLUMN] of gold."""
+    """Read gold's [NAME=]FILE[:COLUMN]: name and table."""
     name, file, column = parts_of_spec(spec)
     return name, read_labels(file, id_column=id_column, label_column=column)
 
@@ -313,7 +313,7 @@ def read_spec(spec: str, id_column: str = "") -> tuple[str, Labelled]:
 def read_specs(
     specs: Sequence[str], id_column: str = "", labels: Collection[str] = ()
 ) -> dict[str, list[Labelled]]:
-    """The systems by their names; the same name several times: runs of one system."""
+    """Read the systems by name. A repeated name means several runs of one system."""
     systems: dict[str, list[Labelled]] = {}
     for spec in specs:
         name, file, column = parts_of_spec(spec)

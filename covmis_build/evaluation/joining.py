@@ -1,4 +1,4 @@
-"""Gold and predictions put side by side: by id where both have ids, by position otherwise; nothing guessed."""
+"""Join gold and predictions: by id if both have ids, otherwise by position."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Extra = Literal["refuse", "ignore"]
 
 @dataclass(frozen=True)
 class JoinedLabels:
-    """Gold and every run of every system as codes of the declared labels; -1 is a missing prediction."""
+    """Gold and all runs of all systems as codes of the declared labels; -1 is a missing prediction."""
 
     labels: tuple[str, ...]
     ids: tuple[Any, ...] | None
@@ -35,17 +35,17 @@ class JoinedLabels:
 
     @cached_property
     def unanswered(self) -> bool:
-        """Whether any system left an item out."""
+        """True if any system has missing predictions."""
         return any(bool((run < 0).any()) for runs in self.runs.values() for run in runs)
 
     @property
     def shape(self) -> tuple[int, int]:
-        """That of a confusion matrix: gold's classes, and a column more where a system left an item out."""
+        """Shape of a confusion matrix: gold's classes, and one more column for missing predictions if there are any."""
         return len(self.labels), len(self.labels) + self.unanswered
 
     @cached_property
     def cells(self) -> Codes:
-        """Each item's cell of the confusion matrix, a column for every run of every system: (items, runs)."""
+        """Each item's cell of the confusion matrix, one column per run of each system: (items, runs)."""
         columns = (
             cell_codes(self.gold, run, len(self.labels), unanswered=self.unanswered)
             for runs in self.runs.values()
@@ -61,11 +61,11 @@ def join(
     missing: Missing = "refuse",
     extra: Extra = "refuse",
 ) -> JoinedLabels:
-    """Gold labels and the systems' predictions, joined and checked.
+    """Join gold labels and the systems' predictions, and check them.
 
-    Labels come as a list or array, or with ids as a dict or a pandas Series. A system may be a list of several such
-    runs. With ids on both sides they are joined on them; positions are used only where one side has none.
-    Predictions of items that gold lacks are refused, or ignored if `extra` says so.
+    Labels are a list or array, or (with ids) a dict or a pandas Series. A system may be a list of several such runs. If
+    both sides have ids, these are used; position only if one side has none. Predictions for items without gold are
+    refused, or ignored with `extra`.
     """
     declared = tuple(str(name) for name in labels)
     if len(set(declared)) != len(declared) or len(declared) < 2:
@@ -103,7 +103,7 @@ def join(
 
 
 def _several(predictions: Any) -> bool:
-    """A list whose elements are themselves predictions: several runs of one system."""
+    """True for a list of predictions: several runs of one system."""
     if isinstance(predictions, Mapping) or (
         hasattr(predictions, "index") and hasattr(predictions, "to_numpy")
     ):
@@ -116,7 +116,7 @@ def _several(predictions: Any) -> bool:
 
 
 def _read(values: Any, what: str) -> tuple[tuple[Any, ...] | None, list[Any]]:
-    """The ids (if there are any) and the labels."""
+    """Return the ids (if any) and the labels."""
     if getattr(values, "ndim", 1) != 1:
         raise InputError(f"{what} has {values.ndim} dimensions", remedy="Give one column of labels")
     if isinstance(values, Mapping):
@@ -133,7 +133,7 @@ def _read(values: Any, what: str) -> tuple[tuple[Any, ...] | None, list[Any]]:
 
 
 def _encode(words: Sequence[Any], labels: tuple[str, ...], what: str, *, gaps: bool) -> Codes:
-    # Each different word is looked at once, however many items have it.
+    # check each distinct word only once
     numbers, different = _factorize(words)
     known: dict[Any, int] = {label: code for code, label in enumerate(labels)}
     code_of = np.empty(len(different), dtype=np.int64)
@@ -154,7 +154,7 @@ def _encode(words: Sequence[Any], labels: tuple[str, ...], what: str, *, gaps: b
 
 
 def _factorize(words: Sequence[Any]) -> tuple[Codes, list[Any]]:
-    """Each word's number, and the different words in the order of their first row."""
+    """Return each word's number, and the distinct words in order of first occurrence."""
     import pandas as pd
 
     column = np.empty(len(words), dtype=object)
@@ -183,7 +183,7 @@ def _joined(
         predicted = codes
     else:
         if not all(item in place for item in ids) and not any(item in place for item in ids):
-            # one side read its ids as numbers, the other as text
+            # one side parsed its ids as numbers, the other as text
             place, ids = {str(item): at for item, at in place.items()}, tuple(str(item) for item in ids)
         surplus = [item for item in ids if item not in place]
         if surplus and extra == "refuse":
@@ -209,13 +209,13 @@ def _joined(
 
 
 def _some(ids: Sequence[Any], *, count: bool = True) -> str:
-    """Up to three ids by name, and how many there are."""
+    """Format up to three ids, and their total number."""
     shown = ", ".join(str(item) for item in ids[:3]) + (", …" if len(ids) > 3 else "")
     return f"{counted(len(ids), 'items')} ({shown})" if count else shown
 
 
 def grouping(values: Any, joined: JoinedLabels, what: str) -> tuple[Codes, list[Any]]:
-    """One value per item (claim, kind, month) as codes, and the values behind the codes, in order.
+    """Return one value per item (claim, kind, month) as codes, and the sorted values of the codes.
 
     >>> joined = join({"x": "a", "y": "b"}, {"s": {"x": "a", "y": "b"}}, ["a", "b"])
     >>> grouping({"y": "c2", "x": "c1"}, joined, "claims")
@@ -231,7 +231,7 @@ def grouping(values: Any, joined: JoinedLabels, what: str) -> tuple[Codes, list[
         raise InputError(
             f"{what} has {len(words)} values for {len(joined.gold)} items", remedy="Give one per item"
         )
-    if any(word is None or word != word for word in words):  # noqa: PLR0124 - nan is unlike itself
+    if any(word is None or word != word for word in words):  # noqa: PLR0124 - only NaN differs from itself
         over_items = ", or ask for intervals over items: clusters = none" if what == "clusters" else ""
         raise InputError(f"{what} lacks a value for some items", remedy=f"Give one per item{over_items}")
     known = sorted(set(words), key=str)
@@ -240,7 +240,7 @@ def grouping(values: Any, joined: JoinedLabels, what: str) -> tuple[Codes, list[
 
 
 def claims_of_items(clusters: Any, joined: JoinedLabels) -> Codes | None:
-    """The claim of each item by number, if claims are given; an empty cell is no claim."""
+    """Return each item's claim number if claims are given; an empty cell is no claim."""
     if clusters is None:
         return None
     codes, known = grouping(clusters, joined, "clusters")
@@ -253,13 +253,13 @@ def claims_of_items(clusters: Any, joined: JoinedLabels) -> Codes | None:
 
 
 NUMBERS = {"probabilities": "an inclusion probability", "copies": "a number of copies"}
-"""What a number of items is, in words."""
+"""Names of the numbers that items can have."""
 
 
 def numbers_of_items(
     values: Any, joined: JoinedLabels, what: str, *, most: float = np.inf
 ) -> NDArray[np.float64]:
-    """A number above 0 of each item, at most `most`."""
+    """Return a number per item, above 0 and at most `most`."""
     codes, known = grouping(values, joined, what)
     wrong = next((cell for cell in known if not _is_number(cell)), None)
     if wrong is not None:
@@ -283,7 +283,7 @@ def _is_number(cell: Any) -> bool:
 
 
 def over_runs(values: NDArray[np.float64], runs: Sequence[int]) -> NDArray[np.float64]:
-    """(…, runs of all systems) as (…, systems): the mean of each system's runs.
+    """Average the runs of each system: (…, runs of all systems) to (…, systems).
 
     >>> over_runs(np.array([0.2, 0.5, 0.6]), [2, 1]).tolist()
     [0.35, 0.6]

@@ -1,4 +1,4 @@
-"""What posts can have in common besides their words: claim, author, thread, address, event, day."""
+"""Values that posts can have in common besides words: claim, author, thread, URL, event, day."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 
 DAY = "day"
-"""The key that is no column: the day (UTC) of the item's time."""
+"""The key that is computed from the item's time: the day (UTC)."""
 
 
 def keys_of(
     frame: pd.DataFrame, columns: Iterable[str], *, time: str = "", id_column: str = ""
 ) -> dict[str, Values]:
-    """The values of each of these columns; `day` is computed where no column has this name."""
+    """Return the values of each of these columns; `day` is computed unless a column has this name."""
     keys: dict[str, Values] = {}
     for name in columns:
         if name in frame.columns:
@@ -49,7 +49,7 @@ def keys_of(
 
 
 def known_keys(header: Sequence[str]) -> list[str]:
-    """The columns that are called like a claim, an author, a thread, an address or an event.
+    """Return the columns named like a claim, an author, a thread, a URL or an event.
 
     >>> known_keys(["text", "claim_id", "Author", "label"])
     ['claim_id', 'Author']
@@ -58,18 +58,18 @@ def known_keys(header: Sequence[str]) -> list[str]:
 
 
 def words_of(cells: Iterable[Any]) -> list[str]:
-    """The texts of these cells; an empty cell has no words."""
+    """Return the texts of these cells; an empty cell is an empty text."""
     return ["" if cell is None or cell != cell else str(cell) for cell in cells]  # noqa: PLR0124 - NaN
 
 
 def check_texts(words: Sequence[str]) -> None:
-    """Refuse texts that are all empty, as those of a release of ids alone: nothing can be seen in them."""
+    """Refuse texts that are all empty, as in a release of ids only: a check of them would find nothing."""
     if words and not any(text.strip() for text in words):
         raise InputError(f"all {len(words):,} texts are empty", remedy="Fetch them with `covmis hydrate`")
 
 
 def values_of(cells: Iterable[Any]) -> list[tuple[str, ...]]:
-    """The values of each cell. Addresses are compared by the page that they lead to; an empty cell has no value.
+    """Return the values of each cell. URLs are compared by the page that they lead to; an empty cell has no value.
 
     >>> values_of(["anna", "", "https://m.example.org/a?utm_source=x https://example.org/b"])
     [('anna',), (), ('example.org/a', 'example.org/b')]
@@ -88,18 +88,18 @@ def _values(cell: Any) -> tuple[str, ...]:
     text = str(cell).strip()
     if "://" in text:
         pages = (canonical_url(address) for address in addresses(text.replace("|", " ")))
-        # an address without a canonical form, such as one of t.co, is compared as it is written
+        # a URL without canonical form, such as a t.co link, is compared literally
         return tuple(dict.fromkeys(filter(None, pages))) or (text,)
     return (text,) if text else ()
 
 
 def near_copies(texts: Sequence[str], similarity: float) -> Values:
-    """The group of near-duplicate texts of each item, as a key."""
+    """Return each item's near-duplicate cluster as a key."""
     return [(str(group),) for group in near_duplicate_groups(texts, similarity).tolist()]
 
 
 def near_copies_of(pairs: Pairs, size: int) -> Values:
-    """The same where the pairs are known already."""
+    """The same for known near-duplicate pairs."""
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
 
@@ -109,7 +109,7 @@ def near_copies_of(pairs: Pairs, size: int) -> Values:
 
 
 def kept_together(keys: Sequence[Values], size: int) -> Numbers:
-    """A number for each item; items share it if a chain of shared values joins them.
+    """Return a group number per item. Items that share a value, directly or through others, are in one group.
 
     Each key (claim, author, near-copies, …) has the values of every item: none, one, or several.
 
@@ -120,7 +120,7 @@ def kept_together(keys: Sequence[Values], size: int) -> Numbers:
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
 
-    # every item is a node, and so is every value of a key
+    # every item and every value of a key is a node
     nodes: dict[tuple[int, str], int] = {}
     joined = [
         (item, nodes.setdefault((key, value), size + len(nodes)))
@@ -139,10 +139,10 @@ def kept_together(keys: Sequence[Values], size: int) -> Numbers:
 def divide_groups(
     groups: Numbers, ids: Sequence[str], labels: Sequence[str], shares: Sequence[float], seed: int
 ) -> Numbers:
-    """The part of each item: whole groups, parts as large as their shares and with each label's share as near as can be.
+    """Assign whole groups to parts so that sizes and label shares are as close to `shares` as possible.
 
-    Large groups choose first, by a keyed number among those of like size; each takes the part that it fits best (the
-    smallest rise of chi-squared over labels and size). The order of rows changes nothing.
+    Large groups come first, in keyed order among those of similar size. Each goes to the part with the smallest increase
+    of chi-squared over labels and size. The order of rows does not matter.
     """
     size = len(ids)
     if not size:

@@ -1,4 +1,4 @@
-"""Labels in tables: gold or predictions, from files or frames, with the columns that hold ids and labels."""
+"""Labels in tables: gold or predictions from files or frames, with their id and label columns."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LABELS = (*GIVEN_LABELS, *SETTLED_LABELS)
-"""Columns that are treated as the labels of gold; of a system only where it has none of its own."""
+"""Column names for gold's labels; for a system only if it has no column of its own."""
 GOLD, SYSTEMS = (LABELS, PREDICTIONS), (PREDICTIONS, LABELS)
 PEOPLE = (GIVEN_LABELS, SETTLED_LABELS, PREDICTIONS)
-"""Whose labels are requested: the names of columns in the order of choice."""
+"""Sources of labels, with column names in order of preference."""
 POINT_ZERO = re.compile(r"\d+\.0")
 FNC_HEADER = ["Headline", "Body ID", "Stance"]
 BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 NUMBER = re.compile(r"-?\d+(\.\d*)?(e[+-]?\d+)?", re.IGNORECASE)
 RUNS = {2: ("id", "label"), 3: ("id", "label", "run"), 4: ("topic", "id", "label", "run")}
-"""The columns of runs without a header, by their number."""
+"""Number of columns → names, for run files without header."""
 DEBATES = {
     4: (re.compile(r"\d+\t[^\t]+\t[^\t]*\t[01]"), ("id", "speaker", "sentence", "label")),
     6: (
@@ -45,40 +45,40 @@ DEBATES = {
         ("line", "speaker", "sentence", "id", "claim", "label"),
     ),
 }
-"""CheckThat! 2018's debates, without a header: task 1 labels lines, task 2 the claims in them (a claim may have several lines)."""
+"""CheckThat! 2018's debates, without header: task 1 labels lines, task 2 claims (which may have several lines)."""
 MOST_LABELS = 100
-"""A column with more labels than these, and more than half as many as rows, holds something else."""
+"""A column with more distinct values than this (and more than half as many as rows) does not contain labels."""
 SHARES = ("{}", "p_{}", "prob_{}", "proba_{}", "probability_{}", "{}_prob", "{}_probability")
-"""What columns of labels' shares are called."""
+"""Name patterns for columns of label probabilities."""
 ROUNDED = 0.02
-"""How far shares may be from the sum 1: they are often written with two or three digits."""
+"""Tolerance for the sum 1 of probabilities, which are often rounded to two or three digits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """A table of labels, and which of its columns hold ids (may be empty) and labels."""
+    """A table of labels, with its label column and its id column (may be empty)."""
 
     file: Path | str
-    """The file, or what a frame is called in messages."""
+    """The file, or the name of a frame in messages."""
     table: pd.DataFrame
     id_column: str
     label_column: str
     rivals: tuple[str, ...] = ()
-    """Columns that might be meant as well: the labels are under a name that is the other side's."""
+    """Alternative label columns, if the chosen one has the other side's name."""
     source: Sheet | None = None
-    """What is known of the file."""
+    """The source file as read."""
 
     @property
     def name(self) -> str:
-        """The file's name, without its folder."""
+        """The file's name without its folder."""
         return Path(self.file).name
 
     def row(self, number: int) -> int:
-        """The row of the item with this number, as the file's own program counts it."""
+        """Return the row number of this item as the file's own program counts it."""
         return self.source.numbers[number - 1] if self.source else number
 
     def labels(self, id_column: str = "") -> pd.Series[str]:
-        """The labels; with the ids of this column as index, if one is named."""
+        """Return the labels, indexed by this column's ids if one is named."""
         values = self.table[self.label_column].map(_stripped)
         if not id_column:
             return values.reset_index(drop=True)
@@ -96,7 +96,7 @@ class Labelled:
         return values.set_axis(ids)
 
     def by_position(self) -> pd.Series[Any]:
-        """The labels in the order of the rows, which belong to those of another file; no row may be left out."""
+        """Return the labels in row order for a join by position, which allows no skipped rows."""
         if self.source and (gap := self.source.gap):
             raise InputError(
                 "has an empty line between others, and is paired row by row",
@@ -107,7 +107,7 @@ class Labelled:
         return self.labels()
 
     def label_set(self) -> list[str]:
-        """The labels that the table has, where nobody has declared which there are."""
+        """Return the labels that occur, if none are declared."""
         labels = self.labels()
         try:
             return label_set(labels, self.file)
@@ -117,7 +117,7 @@ class Labelled:
             raise
 
     def check_labels(self, declared: Sequence[str]) -> None:
-        """Refuse labels that nobody declared; an empty cell is no label."""
+        """Refuse undeclared labels; an empty cell is no label."""
         for number, label in enumerate(self.labels(), 1):
             word = "" if is_empty(label) else as_label(label)
             if word and word not in declared:
@@ -133,7 +133,7 @@ class Labelled:
                 raise _two_columns(self.file, [self.label_column, name])
 
     def whole_ids(self, column: str) -> list[str]:
-        """The ids of this column, of which none may be empty."""
+        """Return the ids of this column and refuse empty ones."""
         ids = self.ids(column)
         if "" in ids:
             row = self.row(ids.index("") + 1)
@@ -141,7 +141,7 @@ class Labelled:
         return ids
 
     def ids(self, column: str) -> list[str]:
-        """The ids of this column. Numbers that a program wrote as 12.0 are 12; long ones would have lost digits."""
+        """Return the ids of this column. 12.0 becomes 12; long ids in this form have lost digits and are refused."""
         ids = ["" if is_empty(cell) else str(cell).strip() for cell in self.table[column]]
         if not all(POINT_ZERO.fullmatch(item) for item in ids):
             return ids
@@ -156,7 +156,7 @@ class Labelled:
         return [item[:-2] for item in ids]
 
     def column(self, name: str) -> list[Any]:
-        """Another column, which must be there."""
+        """Return another column; a missing one is an error."""
         if name not in self.table.columns:
             raise UnknownName(
                 f"lacks the column '{name}'",
@@ -167,17 +167,17 @@ class Labelled:
 
 
 def is_empty(cell: Any) -> bool:
-    """Whether a cell holds nothing: None, nan, an empty text."""
+    """True for an empty cell: None, NaN, or blank text."""
     return cell is None or cell != cell or (isinstance(cell, str) and not cell.strip())  # noqa: PLR0124
 
 
 def as_label(cell: Any) -> str:
-    """A label as text: without blanks around it; 1.0, which a gap in a column leaves of 1, is 1."""
+    """Return a label as stripped text; 1.0 (1 in a column with gaps) becomes 1."""
     return str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell).strip()
 
 
 def label_set(values: Iterable[Any], file: Path | str) -> list[str]:
-    """The labels among these values, in order; what represents none is refused, since it would be a class of its own."""
+    """Return the distinct labels in order. Values that mean "missing" are refused, since they would form a class."""
     cells = [as_label(cell) for cell in values if not is_empty(cell)]
     labels = sorted(set(cells))
     if len(labels) > max(MOST_LABELS, len(cells) / 2):
@@ -201,7 +201,7 @@ def _stripped(cell: Any) -> Any:
 
 
 def read_rows(path: Path) -> Sheet:
-    """The table in a file of labels, gold or predictions; a row that cannot be read is an error, since it is somebody's label."""
+    """Read a table of gold, labels or predictions. An unreadable row is an error, because a label would be lost."""
     name = path.name.lower().removesuffix(".gz")
     one_a_line = name.endswith(".txt")
     bare = read_table(path, header=False) if name.endswith((".txt", ".tsv", ".csv")) else None
@@ -209,12 +209,12 @@ def read_rows(path: Path) -> Sheet:
     if bare and (shape := DEBATES.get(len(first))) and shape[0].fullmatch("\t".join(first)):
         return _debate(path, bare, shape[1])
     if len(set(first)) < len(first) and all(map(NUMBER.fullmatch, first)):
-        sheet = _without_header(path)  # a header has no name twice
+        sheet = _without_header(path)  # a header does not repeat names
         report(path, sheet)
         return sheet
     sheet = read_table(path, names=("label",) if one_a_line else ())
     if len(sheet.header) > 1 and sheet.header[0] == "label" and not any(sheet.header[1:]):
-        sheet = read_table(path)  # as SemEval's files: tabs, and a header
+        sheet = read_table(path)  # such as SemEval's files: tabs and a header
     if sheet.form.startswith("CSV") and not any(map(is_known, sheet.header)):
         numbered = [list(map(str, range(first, first + len(sheet.header)))) for first in (0, 1)]
         if any(map(NUMBER.fullmatch, sheet.header)) and sheet.header not in numbered:
@@ -222,7 +222,7 @@ def read_rows(path: Path) -> Sheet:
         elif one_a_line:
             raise InputError("has several columns and no header", file=path, remedy="Give it one, as CSV")
     rows = sheet.whole(path)
-    if sheet.header == FNC_HEADER:  # a row is a pair of a headline and a body, both of which repeat
+    if sheet.header == FNC_HEADER:  # a row is a pair of headline and body, both of which repeat
         names = ["headline", "body_id", "stance"]
         rows = [dict(zip(names, (row[name] for name in FNC_HEADER), strict=True)) for row in rows]
         sheet = replace(sheet, header=names, rows=rows)
@@ -231,7 +231,7 @@ def read_rows(path: Path) -> Sheet:
 
 
 def _debate(path: Path, sheet: Sheet, names: Sequence[str]) -> Sheet:
-    """A debate of CheckThat! 2018: its lines, or the claims in them."""
+    """Read a debate of CheckThat! 2018: its lines, or the claims in them."""
     new = dict(zip(sheet.header, names, strict=True))
     rows = [{new[name]: cell for name, cell in row.items()} for row in sheet.whole(path)]
     first: dict[tuple[str, str], int] = {}
@@ -253,7 +253,7 @@ def _debate(path: Path, sheet: Sheet, names: Sequence[str]) -> Sheet:
 
 
 def _without_header(path: Path) -> Sheet:
-    """The table of a file whose first line is a row, as the runs of CLEF's tasks."""
+    """Read a file without header, such as runs of CLEF's tasks."""
     sheet = read_table(path, header=False)
     names = RUNS.get(len(sheet.header))
     if names is None:
@@ -282,7 +282,7 @@ def read_labels(
     predicted: bool = False,
     labels: Collection[str] = (),
 ) -> Labelled:
-    """Read a file of gold labels, or of a system's (`predicted`), which may give shares of these `labels`."""
+    """Read a file of gold labels, or of a system (`predicted`) with labels or probabilities of these `labels`."""
     return labelled(
         path,
         read_rows(path),
@@ -302,9 +302,9 @@ def labelled(
     predicted: bool = False,
     labels: Collection[str] = (),
 ) -> Labelled:
-    """A table with its columns of ids and labels, named or found; what it lacks is an error of one line.
+    """Find the id and label columns of a table by name or by detection. What is missing is an error.
 
-    A system that gives a share for each of these `labels`, and no label, said the one with the largest share.
+    If a system has a probability for each of these `labels` but no label, its prediction is the most probable one.
     """
     source, table = _parts(given)
     if table.empty:
@@ -344,7 +344,7 @@ def labelled(
 
 
 def share_columns(names: Sequence[str], labels: Collection[str]) -> dict[str, str]:
-    """The column of each label's share, if every label has one: `Agree`, `p_agree`, `prob_agree` … of `agree`."""
+    """Return the probability column of each label if all have one: `Agree`, `p_agree`, `prob_agree` … for `agree`."""
     label_of = {part.format(label.lower()): label for part in SHARES for label in labels}
     columns = [(label_of[key], name) for name in names if (key := name.lower()) in label_of]
     return dict(columns) if len({label for label, _ in columns}) == len(columns) == len(labels) > 1 else {}
@@ -353,7 +353,7 @@ def share_columns(names: Sequence[str], labels: Collection[str]) -> dict[str, st
 def _likeliest(
     file: Path | str, table: pd.DataFrame, shares: dict[str, str], source: Sheet | None
 ) -> list[str]:
-    """The label with the largest share in each row; none where a row has no shares."""
+    """Return the most probable label of each row; none for a row without probabilities."""
     likeliest = []
     for number, cells in enumerate(table[list(shares.values())].to_numpy().tolist()):
         if all(map(is_empty, cells)):
@@ -387,7 +387,7 @@ def _parts(given: pd.DataFrame | Sheet) -> tuple[Sheet | None, pd.DataFrame]:
 
 
 def check_cells(labels: Labelled) -> None:
-    """Every cell of the column of labels shows one label, or none."""
+    """Check that every label cell contains one label or none."""
     source, name = labels.source, labels.label_column
     if source and name in source.header and (doubt := source.doubt_of(name)):
         raise InputError(
@@ -411,11 +411,10 @@ def check_cells(labels: Labelled) -> None:
 def column_of_labels(
     file: Path | str, names: Sequence[str], choices: Sequence[Sequence[str]]
 ) -> tuple[str, bool]:
-    """The column of labels, empty if there is none, and whether its name is among the first choices.
+    """Return the label column (empty if none), and whether its name is among the first choices.
 
-    A system's file often has a copy of gold next to what the system said, gold a system's column, and people's table
-    gold next to what each said: each side has names of its own, which come first. Between two of them nobody
-    can choose but the person who wrote the file.
+    A system's file often has a copy of gold, and a file of annotators' labels a gold column. Each side therefore prefers
+    its own names. If several columns have these, the user must choose.
     """
     for choice in choices:
         matches = [name for name in names if folded(name) in set(map(folded, choice))]
@@ -437,14 +436,14 @@ def _two_columns(file: Path | str, names: Sequence[str]) -> InputError:
 
 
 def _plainly_named(table: pd.DataFrame, kept: set[str]) -> pd.DataFrame:
-    """The table with columns of ids under their own name, however a file writes it (Tweet_ID, tweet id)."""
+    """Rename id columns in another spelling (Tweet_ID, tweet id) to their standard name."""
     own = {folded(known): known for known in IDS if known not in table.columns}
     names = {name: own.get(folded(str(name)), name) for name in table.columns if name not in kept}
     return table.rename(columns=names)
 
 
 def with_gold_id_name(gold: Labelled, system: Labelled) -> Labelled:
-    """The system's file with its column `id` called as gold's ids are, if it has those, or the other way round."""
+    """Rename a column `id` in gold or the system to the id column that the other has."""
     if "id" not in {gold.id_column, system.id_column} or not (gold.id_column and system.id_column):
         return system
     mine = set(system.ids(system.id_column))
@@ -456,9 +455,9 @@ def with_gold_id_name(gold: Labelled, system: Labelled) -> Labelled:
 
 
 def common_id(gold: Labelled, system: Labelled) -> str:
-    """The column of ids that both have; empty if either has none.
+    """Return the id column that both have; empty if one has no ids.
 
-    Files that both have ids of different kinds are not joined by position: that is an error.
+    Files with different kinds of ids are an error; they are not joined by position.
     """
     both = [name for name in IDS if name in gold.table.columns and name in system.table.columns]
     if gold.id_column and gold.id_column == system.id_column:
@@ -478,10 +477,10 @@ POSITION = "position"
 
 
 def joined_by_columns(gold: Labelled, system: Labelled, *, by_position: bool) -> tuple[list[Any], str]:
-    """The labels of a system without ids in the order of gold's rows, and by what they were joined.
+    """Return a system's labels without ids in gold's order, and the key of the join.
 
-    By all columns that both have besides labels, if together they identify rows. Where rows repeat, or where position
-    was asked for, these columns must agree row for row.
+    The key is all common columns besides labels if they identify rows together. If rows repeat, or on request for a join
+    by position, these columns must agree row by row.
     """
     in_system = {folded(str(name)): str(name) for name in system.table.columns}
     labels = {folded(name) for name in (*GOLD[0], *PREDICTIONS)} | {
@@ -502,7 +501,7 @@ def joined_by_columns(gold: Labelled, system: Labelled, *, by_position: bool) ->
         )
     if not by_position and len(set(golds)) == len(golds) and len(set(systems)) == len(systems):
         return _in_order_of(golds, systems, system, list(shared))
-    gold.by_position()  # its rows are gold's order
+    gold.by_position()  # gold's rows define the order
     predictions = list(system.by_position())
     if len(golds) != len(systems):
         raise InputError(
@@ -532,7 +531,7 @@ def joined_by_columns(gold: Labelled, system: Labelled, *, by_position: bool) ->
 
 
 def _same(first: str, second: str) -> bool:
-    """Whether two cells are the same text, though letters beyond ASCII were lost in one of them."""
+    """True if two cells are equal, ignoring non-ASCII characters that one of them lost."""
     if first == second or "\ufffd" not in first + second:
         return first == second
     plain = [BEYOND_ASCII.sub("\ufffd", cell) for cell in (first, second)]
@@ -548,7 +547,7 @@ def _keys(table: Labelled, columns: Iterable[str]) -> list[tuple[str, ...]]:
 def _in_order_of(
     golds: Sequence[tuple[str, ...]], systems: Sequence[tuple[str, ...]], system: Labelled, shared: list[str]
 ) -> tuple[list[Any], str]:
-    """The system's labels by their keys; one that gold lacks is refused, and one that is missing is None."""
+    """Return the system's labels by gold's keys. Additional keys are refused; missing ones are None."""
     known = set(golds)
     for number, key in enumerate(systems, 1):
         if key not in known:

@@ -1,4 +1,4 @@
-"""What a test part shares with the parts that a system learns from: texts, near-copies, claims, authors, time, classes."""
+"""Overlap of the test part with the parts for training: texts, near-duplicates, claims, authors, time, classes."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 
 NOTHING = "Nothing is shared."
 EDITS = 20
-"""Levenshtein distance below which two texts are near."""
+"""Levenshtein distance below which two texts are similar."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Leakage:
-    """What was found.
+    """The result of a leakage check.
 
-    `summary` has a row for each pair of parts; `nearest` a row for each dev and test item, with the distance of the
-    nearest text as far as it is near; `keys` a row for each key (claim, author, …) and pair of parts.
+    `summary` has one row per pair of parts. `nearest` has one row per dev and test item with the distance of the most
+    similar text, if below the limits. `keys` has one row per key (claim, author, …) and pair of parts.
     """
 
     summary: pd.DataFrame
@@ -51,15 +51,15 @@ class Leakage:
     edits: int = EDITS
     similarity: float = 0.8
     empty: int = 0
-    """How many texts are empty: they are copies of nothing."""
+    """Number of empty texts, which are no duplicates."""
 
     @property
     def findings(self) -> list[str]:
-        """What was found, in sentences; empty if the parts share nothing."""
+        """Return the findings as sentences; empty if the parts share nothing."""
         return _sentences(self)
 
     def to_frame(self) -> pd.DataFrame:
-        """A row for each pair of parts."""
+        """Return one row per pair of parts."""
         return self.summary
 
     def _repr_html_(self) -> str:
@@ -69,7 +69,7 @@ class Leakage:
         return f"<Leakage: {(self.findings or [NOTHING])[0]}>"
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the items, as plain values."""
+        """Return everything except items as plain values."""
         return {
             "edits": self.edits,
             "similarity": self.similarity,
@@ -96,12 +96,11 @@ def leakage(  # noqa: PLR0913 - every option is named
 ) -> Leakage:
     """Compare the test part (and dev) with train, and test with train and dev together.
 
-    `summary` counts, per pair of parts: identical texts; items whose nearest Levenshtein distance is below `edits`
-    and at most `edits`; items whose distance is below 0.2 of the longer text, because 20 edits say nothing about
-    short posts; near-duplicates by TF-IDF cosine above `similarity`. `keys` names what else items may have in common:
-    a value for each item (or several, as a list) by the key's name. Keys, times and labels are optional. Where
-    `texts` is a frame, `text` is its column of texts, parts, times and labels may be columns, and `keys` a list of
-    columns. Dicts are joined by the ids that are their keys.
+    For each pair of parts `summary` counts identical texts; items whose nearest Levenshtein distance is below `edits`, and at
+    most `edits`; items whose distance is below 0.2 of the longer text, because 20 edits mean little in short posts; and
+    near-duplicates with TF-IDF cosine above `similarity`. `keys` are other properties that items may share: a value per item
+    (or a list of values) by the key's name. Keys, times and labels are optional. If `texts` is a frame, `text` is its text
+    column; parts, times and labels may be column names, and `keys` a list of them. Dicts are joined by their ids.
 
     >>> leak = leakage(["the same words", "another text", "the same words"], ["train", "train", "test"])
     >>> leak.summary[["part", "against", "identical", "below"]].to_dict("records")
@@ -136,7 +135,7 @@ def compared(  # noqa: PLR0913 - what both callers have, by name
     words: list[str], part: NDArray[np.object_], pairs: Pairs, edits: int, similarity: float,
     values: Mapping[str, Values], *, times: Any = None, labels: Any = None, progress: Progress = silent,
 ) -> Leakage:  # fmt: skip
-    """What parts share, where the near-duplicates among all items are known."""
+    """Compare the parts, given the near-duplicates among all items."""
     import pandas as pd
 
     comparisons: list[tuple[str, tuple[str, ...]]] = [("test", ("train",))]
@@ -169,7 +168,7 @@ def compared(  # noqa: PLR0913 - what both callers have, by name
 
 
 def _parts(parts: Any, texts: int) -> NDArray[np.object_]:
-    """The part of each text, if it is a division."""
+    """Return each text's part, after a check of the split."""
     if parts is None:
         raise InputError("the parts are missing", remedy="Give train, dev or test for each text")
     part = np.array([str(name) for name in parts], dtype=object)
@@ -185,7 +184,7 @@ def _parts(parts: Any, texts: int) -> NDArray[np.object_]:
 
 
 def _column(texts: Any, what: str, given: Any) -> Any:
-    """One value per text: as given, by the texts' ids, or the frame's column of this name."""
+    """Return one value per text: as given, by the texts' ids, or from the frame's column of this name."""
     if not isinstance(given, str):
         return in_order_of(texts, given, what)
     if not hasattr(texts, "columns"):
@@ -198,10 +197,10 @@ def _column(texts: Any, what: str, given: Any) -> Any:
 def _nearest(
     words: list[str], part: Any, tested: str, against: str, edits: int, progress: Progress
 ) -> pd.DataFrame:
-    """The nearest item of the part `against` for each item of this one."""
+    """Return the nearest item of the part `against` for each item of this part."""
     import pandas as pd
 
-    written = np.array([bool(text.strip()) for text in words])  # an empty text is near to nothing
+    written = np.array([bool(text.strip()) for text in words])  # an empty text is similar to nothing
     here, there = np.flatnonzero(written & (part == tested)), np.flatnonzero(written & (part == against))
     nearest = nearest_texts([words[row] for row in here], [words[row] for row in there], edits, progress)
     place = np.append(there, -1)
@@ -216,7 +215,7 @@ def _nearest(
 
 
 def _closest(several: list[pd.DataFrame]) -> pd.DataFrame:
-    """The nearest over several parts."""
+    """Return the nearest over several parts."""
     closest = several[0].copy()
     for more in several[1:]:
         for value, where in (("distance", "nearest"), ("normalised", "normalised_nearest")):
@@ -229,7 +228,7 @@ def _closest(several: list[pd.DataFrame]) -> pd.DataFrame:
 def _near(
     first: Any, second: Any, cosine: Any, part: Any, tested: str, against: tuple[str, ...], size: int
 ) -> Any:
-    """The highest similarity of each item of the part to one of the other parts; nan below the threshold."""
+    """Return each item's highest similarity to an item of the other parts; NaN below the threshold."""
     best = np.full(size, -1.0)
     for a, b in ((first, second), (second, first)):
         crossing = (part[a] == tested) & np.isin(part[b], against)
@@ -258,7 +257,7 @@ def _counts(
 def _shared(
     keys: Mapping[str, Values], part: Any, comparisons: Sequence[tuple[str, tuple[str, ...]]]
 ) -> list[dict[str, Any]]:
-    """How many values of each key two parts have in common, and how many items of the tested part have one of them."""
+    """Return the number of shared values per key and pair of parts, and of test items with a shared value."""
     rows = []
     for key, values in keys.items():
         for tested, against in comparisons:
@@ -288,7 +287,7 @@ def _missing(labels: Sequence[Any] | None, part: Any) -> dict[str, list[str]]:
 
 
 def _overlap(times: Sequence[Any], part: Any) -> pd.DataFrame:
-    """First and last time of each part, and how many of its items are not later than train's last."""
+    """Return first and last time of each part, and the number of its items not later than train's last."""
     import pandas as pd
 
     when = np.array(milliseconds(list(times)))
@@ -312,7 +311,7 @@ def _overlap(times: Sequence[Any], part: Any) -> pd.DataFrame:
 
 def _sentences(leak: Leakage) -> list[str]:
     lines = [f"Empty texts, which are copies of nothing: {leak.empty:,}."] if leak.empty else []
-    # test is compared with all that a system may learn from; what it shares with train alone stands in the table
+    # test is compared with all parts for training; its overlap with train alone is in the table
     widest = {row["part"]: row["against"] for row in leak.summary.to_dict("records")}
     for row in leak.summary.to_dict("records"):
         if row["against"] != widest[row["part"]]:

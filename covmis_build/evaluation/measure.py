@@ -1,4 +1,4 @@
-"""What a measure is: a value with a name, a citation, what it needs, and one formula for single matrices and stacks."""
+"""A measure: a value with name, citation, requirements, and one formula for single matrices and stacks."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 
 class Undefined(StrEnum):
-    """What an undefined ratio (0/0) is."""
+    """How to treat an undefined ratio (0/0)."""
 
-    ZERO = "zero"  # 0, and kept in the mean
+    ZERO = "zero"  # 0, included in the mean
     SKIP = "skip"  # left out of the mean
-    NAN = "nan"  # a reason for no value at all
+    NAN = "nan"  # makes the whole value undefined
 
 
 class Need(StrEnum):
-    """What a measure must be told besides the confusion matrix."""
+    """What a measure needs besides the confusion matrix."""
 
     ORDER = "order"
     CLASS_WEIGHTS = "class_weights"
@@ -50,12 +50,12 @@ PAPERS = {
     "scarton2020": "Scarton et al. 2020",
     "semeval2016": "SemEval-2016 task 6",
 }
-"""The papers that measures are taken from, as tables name them."""
+"""The papers that define measures, as named in tables."""
 
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """Where a measure is taken from: a paper of PAPERS or in words, and what it is called there if not as here."""
+    """The source of a measure: a paper of PAPERS or free text, and its name there if different."""
 
     paper: str
     about: str = ""
@@ -66,7 +66,7 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A measure of classification; call it with a confusion matrix, gold in rows, or with a stack of them."""
+    """A measure of classification. Call it with a confusion matrix (gold in rows) or a stack of them."""
 
     name: str
     symbol: str
@@ -74,13 +74,13 @@ class Measure:
     cite: Citation
     formula: Formula = field(repr=False)
     equation: str
-    """The formula on one line, in the letters of docs/reference/measures.md."""
+    """The formula on one line, in the notation of docs/reference/measures.md."""
     range: tuple[float, float] = (0.0, 1.0)
     higher_is_better: bool = True
     needs: frozenset[Need] = frozenset()
     latex: str = ""
     takes: tuple[str, ...] = field(init=False, repr=False)
-    """What the formula takes besides the counts: `policy`, `weights`, both or neither."""
+    """Arguments of the formula besides the counts: `policy`, `weights`, both or neither."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "takes", tuple(inspect.signature(self.formula).parameters)[1:])
@@ -91,7 +91,7 @@ class Measure:
         class_weights: Sequence[float] | None = None,
         undefined: str = Undefined.ZERO,
     ) -> Any:
-        """The value: a float for one matrix, an array for a stack `(..., C, C)`; nan where it is undefined.
+        """Return the value: a float for one matrix, an array for a stack `(..., C, C)`; NaN if undefined.
 
         >>> from covmis_build import measures
         >>> measures["accuracy"]([[3, 1], [0, 4]])
@@ -104,7 +104,7 @@ class Measure:
         return float(values) if values.ndim == 0 else values
 
     def of(self, counts: Counts, class_weights: Sequence[float] | None, undefined: str) -> Array:
-        """The values for sums made before, so that many measures share them."""
+        """Return the values for precomputed sums, so that many measures share them."""
         given: dict[str, Any] = {"policy": policy_of(undefined)}
         if "weights" in self.takes:
             given["weights"] = checked_weights(class_weights, counts.classes, self.name)
@@ -113,14 +113,14 @@ class Measure:
 
 
 def policy_of(undefined: str) -> Undefined:
-    """The policy of this name."""
+    """Return the policy of this name."""
     if undefined not in set(Undefined):
         raise UnknownName(f"undefined = {undefined!r}", remedy=nearest(str(undefined), Undefined))
     return Undefined(undefined)
 
 
 def checked_weights(weights: Sequence[float] | None, classes: int, name: str) -> Array:
-    """One weight a class, none negative, summing to 1 (tolerance 1e-9)."""
+    """Check class weights: one per class, none negative, sum 1 (tolerance 1e-9)."""
     if weights is None:
         raise InputError(f"the measure {name} needs class weights", remedy="Give one weight per class")
     array = np.asarray(weights, dtype=np.float64)
@@ -133,7 +133,7 @@ def checked_weights(weights: Sequence[float] | None, classes: int, name: str) ->
 
 
 def mean_of(values: Array, policy: Undefined, weights: Array | None = None) -> Array:
-    """The mean over the classes under the policy: weighted if weights are given, nan if nothing is left."""
+    """Return the mean over the classes under the policy: weighted if weights are given, NaN if no class is left."""
     classes = len(values)
     if weights is None:
         weights = np.full(classes, 1 / classes)

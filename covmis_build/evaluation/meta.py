@@ -1,6 +1,6 @@
-"""Measures evaluated: whether they agree, are consistent, tell classes apart (Amemiya & Sakai 2021).
+"""Evaluate measures: similarity, consistency, and class discrimination (Amemiya & Sakai 2021).
 
-What the paper lacks is here too: ties reported, standard errors, and a test of the differences.
+In addition to the paper: ties, standard errors, and a test of the differences.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Tau:
-    """Kendall's three coefficients of two lists of values, with the pairs behind them; nan where undefined."""
+    """Kendall's three coefficients of two lists of values, with the counts of pairs; NaN if undefined."""
 
     concordant: int
     discordant: int
@@ -68,7 +68,7 @@ def kendall(x: Sequence[float] | Array, y: Sequence[float] | Array) -> Tau:
 
 
 def _signs(values: Array) -> Array:
-    """The sign of every pair's difference, ties within 1e-12 as 0: (..., pairs)."""
+    """Return the sign of every pair's difference, with ties within 1e-12 as 0: (..., pairs)."""
     rows, columns = np.triu_indices(values.shape[-1], 1)
     difference = values[..., rows] - values[..., columns]
     return np.asarray(np.where(np.abs(difference) <= TIE, 0.0, np.sign(difference)))
@@ -79,7 +79,7 @@ def _distinct(values: Array) -> int:
 
 
 def _tau_b(a: Array, b: Array) -> Array:
-    """tau-b along the last axis, from signs of pairs; nan where a side is all ties."""
+    """Return tau-b along the last axis from pairs' signs; NaN if all pairs of one side are ties."""
     root = np.sqrt((a != 0).sum(axis=-1) * (b != 0).sum(axis=-1).astype(float))
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray((a * b).sum(axis=-1) / root)
@@ -97,7 +97,7 @@ class Meta(Evaluated):
     trials: int = 0
 
     def tables(self) -> list[tuple[str, pd.DataFrame]]:
-        """The tables with their titles."""
+        """Return the tables with their titles."""
         return [
             (f"Similarity: tau-b of the rankings of {self.systems} systems", self.similarity),
             (f"Consistency: mean tau-b over {self.trials:,} random halves", self.consistency),
@@ -109,7 +109,7 @@ class Meta(Evaluated):
         ]
 
     def to_frame(self) -> pd.DataFrame:
-        """The consistency of each measure; the other tables are attributes."""
+        """Return the consistency of each measure; the other tables are attributes."""
         return self.consistency
 
     def to_dict(self) -> dict[str, Any]:
@@ -142,13 +142,13 @@ def meta(  # noqa: PLR0913 - every option is named
     replicates: int = 2000,
     seed: int = 0,
 ) -> Meta:
-    """Evaluate the measures themselves on these systems, of which there must be at least three (given as to `score`).
+    """Evaluate the measures themselves on at least three systems, given as in `score`.
 
-    Similarity: tau-b of the systems' scores in two measures (signs turned where lower is better), with its ties and
-    a jackknife standard error over systems. Consistency: the mean tau-b of a measure with itself over `trials`
-    random halves of the items, the same halves for all measures, its standard error, and a randomised Tukey HSD
-    over the trials. Class distinguishing (three classes and more): tau-b of the full ranking with the ranking after
-    merging two classes, for each pair; a low mean means that the measure tells the classes apart.
+    Similarity: tau-b of the systems' scores in two measures (reversed if lower is better), with ties and a jackknife
+    standard error over systems. Consistency: the mean tau-b of a measure with itself over `trials` random halves of the items
+    (the same for all measures), its standard error, and a randomised Tukey HSD over the trials. Class discrimination (for at
+    least three classes): tau-b of the full ranking with the ranking after merging two classes, for each pair; a low mean
+    shows that the measure distinguishes the classes.
     """
     given = gold_and_systems(gold, systems, id=id, label=label, by_position=by_position)
     joined = join(given.gold, given.systems, given.labels(labels, order), missing, extra)
@@ -183,7 +183,7 @@ def _counts(cells: NDArray[np.int64], shape: tuple[int, int]) -> Array:
 
 
 def _upward(chosen: Setting, counts: Array) -> dict[str, Array]:
-    """Every measure's scores with higher always better."""
+    """Return all scores of every measure such that higher is better."""
     better = {measure.name: measure.higher_is_better for measure in chosen.measures}
     return {name: value if better[name] else -value for name, value in chosen.values(counts).items()}
 
@@ -286,7 +286,7 @@ def _distinguishing(chosen: Setting, counts: Array) -> pd.DataFrame:
 
 
 def _merged_setting(chosen: Setting, kept_class: int, gone_class: int, kept: list[str]) -> Setting:
-    """The setting after two classes became one: it keeps the first's name, and both weights."""
+    """Return the setting after merging two classes: the first's name, and the sum of the weights."""
     gone, stays = chosen.labels[gone_class], chosen.labels[kept_class]
     weights = list(chosen.class_weights)
     if weights:
@@ -306,7 +306,7 @@ def _merged_setting(chosen: Setting, kept_class: int, gone_class: int, kept: lis
 
 
 def merge(counts: Array, kept_class: int, gone_class: int) -> Array:
-    """Confusion matrices in which the class `gone_class` has become the class `kept_class`.
+    """Return confusion matrices after merging the class `gone_class` into `kept_class`.
 
     >>> merge(np.arange(9.0).reshape(3, 3), 0, 1).tolist()
     [[8.0, 7.0], [13.0, 8.0]]

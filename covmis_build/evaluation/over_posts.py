@@ -1,4 +1,4 @@
-"""A system's measures over all posts that the items were drawn from: unique posts, and posts with their copies."""
+"""A system's measures over all posts of the target population: unique posts, and posts with near-duplicates."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 MESSAGES, POSTS = "messages", "posts"
-"""What is counted: each unique post once, or each post, copies too."""
+"""What is counted: each unique post once, or every post including near-duplicates."""
 COUNTED = {MESSAGES: "Each unique post once", POSTS: "Each post, near-duplicates included"}
 HOW = (
     "Over the posts found, weighted by 1/(p_claim·p_sample), with linearised intervals over posts: each distinct "
@@ -46,7 +46,7 @@ WORTH = (
 
 @dataclass(frozen=True, repr=False)
 class ScoresOverPosts(Evaluated):
-    """What `score_over_posts` found: `.table` has a row per system, measure and estimand."""
+    """The result of `score_over_posts`. `.table` has one row per system, measure and estimand."""
 
     table: pd.DataFrame
     level: float = 0.95
@@ -54,11 +54,11 @@ class ScoresOverPosts(Evaluated):
 
     @property
     def how(self) -> str:
-        """What the figures are about, and their level."""
+        """The target of the figures, and their confidence level."""
         return f"{HOW} Level: {self.level:.0%}."
 
     def to_frame(self) -> pd.DataFrame:
-        """A row per system, measure and estimand (messages, posts)."""
+        """Return one row per system, measure and estimand (messages, posts)."""
         return self.table
 
     def to_dict(self) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class ScoresOverPosts(Evaluated):
         return {"measures": self.table.to_dict("records"), "level": self.level}
 
     def tables(self) -> list[tuple[str, pd.DataFrame]]:
-        """The table with its title, for a terminal."""
+        """Return the table with its title for the terminal."""
         shown = self.table.assign(
             value=[bounded(row["value"], row["low"], row["high"]) for row in self.table.to_dict("records")],
             effective_n=self.table["effective_n"].where(np.isfinite(self.table["effective_n"])),
@@ -84,7 +84,7 @@ class ScoresOverPosts(Evaluated):
         return [(self.how, shown[columns])]
 
     def html(self) -> str:
-        """The page."""
+        """Return the page."""
         from covmis_build.report.page import Section, page, table_html
 
         sections = []
@@ -97,7 +97,7 @@ class ScoresOverPosts(Evaluated):
         return page("Scores over all posts", sections, study=self.study, lead=self.how)
 
     def latex(self) -> str:
-        """A row per system, measure and estimand, with booktabs' rules."""
+        """Return one row per system, measure and estimand as a LaTeX table (booktabs)."""
         lines = [
             [escape(str(row[name])) for name in ("system", "measure", "estimand")]
             + [f"{row[name]:.3f}" for name in ("value", "low", "high", "unweighted")]
@@ -108,7 +108,7 @@ class ScoresOverPosts(Evaluated):
 
 
 def _shown(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of one estimand for readers."""
+    """Return one estimand's rows for display."""
     import pandas as pd
 
     names = {name: measures[name].title for name in dict.fromkeys(table["measure"])}
@@ -145,11 +145,11 @@ def score_over_posts(  # noqa: PLR0913 - every option is named
     level: float = 0.95,
     title: str = "",
 ) -> ScoresOverPosts:
-    """A system's measures over the posts that gold's items were drawn from, beside the unweighted ones.
+    """Compute a system's measures over the target population of gold's items, with the unweighted ones for comparison.
 
-    Gold and systems are given as to `score`. `probabilities` are those of the items (or names of gold's columns);
-    `design`, in the order of gold's rows, knows more of how they were drawn. `copies` says how many posts each
-    message stands for (default: gold's group_size, if it has that); without, only messages are counted.
+    Gold and systems are as in `score`. `probabilities` are the items' (or names of gold's columns). `design`, in the order of
+    gold's rows, describes the sampling in more detail. `copies` is the number of posts that each unique post represents
+    (default: gold's group_size, if present); without it, only unique posts are counted.
 
     >>> gold = {"label": ["a", "b", "b"], "p": [0.5, 0.5, 1.0], "group_size": [1, 1, 4]}
     >>> import pandas as pd
@@ -220,7 +220,7 @@ def score_over_posts(  # noqa: PLR0913 - every option is named
 
 
 def _check_order(chosen: Setting) -> None:
-    """Refuse an ordinal measure without an order: over a population the order of the labels is no order."""
+    """Refuse an ordinal measure without declared order."""
     for measure in chosen.measures:
         if Need.ORDER in measure.needs and not chosen.order:
             raise InputError(

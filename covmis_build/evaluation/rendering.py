@@ -1,4 +1,4 @@
-"""Results as files: a page, CSV, JSON, LaTeX with booktabs' rules; and the figures that their pages share."""
+"""Write results as page, CSV, JSON and LaTeX (booktabs), with the pages' common figures."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ if TYPE_CHECKING:
 
 
 class Evaluated(Result):
-    """A result of tables with titles, which can be written to a file: as a page, CSV, JSON, or LaTeX with booktabs' rules."""
+    """A result of titled tables that can be written as page, CSV, JSON or LaTeX (booktabs)."""
 
     __slots__ = ()
 
     def tables(self) -> list[tuple[str, pd.DataFrame]]:
-        """The tables with their titles, for a terminal."""
+        """Return the tables with their titles for the terminal."""
         raise NotImplementedError
 
     def html(self) -> str:
-        """The page."""
+        """Return the page."""
         raise NotImplementedError
 
     def latex(self) -> str:
-        """The main table, with booktabs' rules."""
+        """Return the main table in LaTeX (booktabs)."""
         raise NotImplementedError
 
     @property
     def summary(self) -> Summary:
-        """Each title and its table, and an empty line before the next."""
+        """Return each title and table, separated by empty lines."""
         return [part for title, table in self.tables() for part in ("", title, table)][1:]
 
     def write(self, file: Path | str) -> None:
-        """Write the results in the form that the file's name asks for: .html, .csv, .json or .tex."""
+        """Write the results in the format of the file's extension: .html, .csv, .json or .tex."""
         path = Path(file)
         kind = path.suffix.lower()
         if kind == ".html":
@@ -68,13 +68,13 @@ class Evaluated(Result):
 
 
 def cell(row: Mapping[Any, Any], digits: int = 3) -> str:
-    """A value with its interval; over runs with its standard deviation."""
+    """Format a value with its interval, or over runs with its standard deviation."""
     shown = bounded(row["value"], row["low"], row["high"], digits)
     return f"{shown} ± {row['sd']:.3f}" if row.get("runs", 1) > 1 and not _missing(row["sd"]) else shown
 
 
 def bounded(value: float, low: float, high: float, digits: int = 3) -> str:
-    """A value with its interval, if there is one."""
+    """Format a value with its interval, if any."""
     if _missing(value):
         return "–"
     shown = f"{value:z.{digits}f}"
@@ -82,7 +82,7 @@ def bounded(value: float, low: float, high: float, digits: int = 3) -> str:
 
 
 def telling_digits(values: Iterable[float]) -> int:
-    """As many decimals as different values need to look different: 3 at least, 6 at most.
+    """Return the number of decimals needed to distinguish different values, from 3 to 6.
 
     >>> telling_digits([0.825, 0.8194]), telling_digits([0.82041, 0.82034, 0.7])
     (3, 4)
@@ -92,7 +92,7 @@ def telling_digits(values: Iterable[float]) -> int:
 
 
 def latex_cell(row: Mapping[Any, Any], best: float, digits: int = 3) -> str:
-    """A value for LaTeX, the best one in bold, with its standard deviation over runs."""
+    """Format a value for LaTeX, the best in bold, with its standard deviation over runs."""
     if _missing(row["value"]):
         return "--"
     shown = f"{row['value']:.{digits}f}"
@@ -102,7 +102,7 @@ def latex_cell(row: Mapping[Any, Any], best: float, digits: int = 3) -> str:
 
 
 def booktabs(header: list[str], lines: list[list[str]], caption: str) -> str:
-    """A table; its cells are finished LaTeX, the caption is escaped here."""
+    """Return a table. Cells must be valid LaTeX; the caption is escaped here."""
     body = [" & ".join(line) + r" \\" for line in lines]
     return "\n".join(
         [
@@ -123,7 +123,7 @@ def booktabs(header: list[str], lines: list[list[str]], caption: str) -> str:
 
 
 def escape(text: str) -> str:
-    """Text that LaTeX prints as it is."""
+    """Escape text for LaTeX."""
     from covmis_build.report.page import latex_escape
 
     return latex_escape(text)
@@ -134,21 +134,21 @@ def _missing(value: Any) -> bool:
 
 
 def known(value: float) -> float | None:
-    """The value, or nothing where it is undefined."""
+    """Return the value, or None if undefined."""
     return None if _missing(value) else value
 
 
 def titled(study: str, caption: str) -> str:
-    """A caption that names the study whose corpus was judged on."""
+    """Return a caption with the study whose corpus was used."""
     return f"{study}. {caption}" if study else caption
 
 
 MOST = 4
-"""So many measures are drawn; the tables have all."""
+"""Maximum number of measures in figures; the tables have all."""
 
 
 def forests(table: pd.DataFrame) -> list[Markup]:
-    """Each of the first measures: its value for every system with its interval, the best first, on one scale."""
+    """Draw each of the first measures: every system's value with its interval, the best first, on one scale."""
     from covmis_build.report.figures import forest
 
     names = list(dict.fromkeys(table["measure"]))[:MOST]
@@ -175,7 +175,7 @@ def forests(table: pd.DataFrame) -> list[Markup]:
 
 
 def legend(names: Iterable[str]) -> pd.DataFrame:
-    """What these measures are called, which way is better, and where they are from."""
+    """Explain these measures: name, direction, and source."""
     import pandas as pd
 
     used = [measures[name] for name in dict.fromkeys(names)]

@@ -1,4 +1,4 @@
-"""Scores of systems against gold, with intervals, over runs, groups, and design weights."""
+"""Score systems against gold, with intervals, over runs and groups, and with design weights."""
 
 from __future__ import annotations
 
@@ -59,22 +59,22 @@ def score(  # noqa: PLR0913 - every option is named, and most calls need three
 ) -> Scores:
     """Score systems against gold: one row per system, measure and group.
 
-    `gold` is a frame or file with a column of labels (and of ids: `id` and `label` name them where they are not
-    called so), or a Series, a dict or a list. `systems` is a dict of such by name, a frame with a column for each
-    system, or the predictions of one. What has ids is joined on them. A system may be a list of runs (seeds): its
-    value is their mean and `sd` their standard deviation. Without `labels`, the label set is what gold has.
+    `gold` is a frame or file with a label column (and an id column; `id` and `label` name them), or a Series, dict or list.
+    `systems` is a dict of these by name, a frame with one column per system, or a single system's predictions. Data with ids
+    are joined by id. A system may be a list of runs (seeds): its value is their mean and `sd` their standard deviation. Without
+    `labels`, the label set is that of gold.
 
-    Intervals are over claims if gold has a column of them, otherwise over items; `clusters` gives each item's claim or
-    names another column, and None asks for intervals over items. `probabilities` (of a
-    corpus its p_claim · p_sample, unless None) adds design-weighted values (`weighted`: the pool that was sampled; `balanced`: every cluster counts the same) next to
-    the unweighted ones. `by` adds groups of items, such as `{"kind": kinds}`. Where gold is a table, all three may
-    be names of its columns, as in `clusters="event", probabilities=["p_claim", "p_sample"], by=["kind"]`. `low`
-    and `high` are the interval of docs/explanation/intervals.md over claims, or over items where no claims are named;
-    where too little is known there is none, and `why` says so. `seed` is that of what a person scores. Without `measures`, all whose needs are met are
-    computed; an ordinal measure asked for by name without `order` takes the order of the labels.
+    Intervals are over claims if gold has a claim column, otherwise over items. `clusters` gives each item's claim or names
+    another column; None requests intervals over items. If too little is known there is no interval, and `why` gives the reason
+    (docs/explanation/intervals.md). `probabilities` (for a corpus its p_claim · p_sample, unless None) add design-weighted
+    values: `weighted` for the target population, `balanced` with equal weight per claim. `by` adds groups of items, such as
+    `{"kind": kinds}`. If gold is a table, all three may be column names, as in `clusters="event",
+    probabilities=["p_claim", "p_sample"], by=["kind"]`. Without `measures`, all whose requirements are met are computed. An
+    ordinal measure named without `order` uses the order of the labels.
 
-    `people` says who labelled what (a table with a row a person and item, a file, or a dict of lists by gold's ids):
-    `person` is then what a person scores against the others, `ceiling` what a system could at best, with as many people.
+    `people` are individual labels (a table with one row per annotator and item, a file, or a dict of lists by gold's ids).
+    Then `person` is human performance (each annotator against the others), and `ceiling` the best possible score with the
+    same number of annotators. `seed` is used for these simulations.
 
     >>> scores = score(["a", "b", "b"], {"always a": ["a", "a", "a"]}, measures=["accuracy"])
     >>> scores.to_frame()[["system", "measure", "items", "value"]].to_dict("records")
@@ -118,7 +118,7 @@ def score(  # noqa: PLR0913 - every option is named, and most calls need three
 def _groups(
     given: GoldAndSystems, joined: JoinedLabels, by: Mapping[str, Any] | Sequence[str] | None
 ) -> list[tuple[str, str, NDArray[np.bool_]]]:
-    """All items; then those of each group, under the name of its grouping and its own."""
+    """Return all items, then the items of each group with the names of grouping and group."""
     groups = [("", "", np.ones(len(joined.gold), dtype=bool))]
     named = dict(by) if isinstance(by, dict) else {name: name for name in by or ()}
     for name, values in named.items():
@@ -129,14 +129,14 @@ def _groups(
 
 @dataclass(frozen=True)
 class _Units:
-    """What intervals are over: claims, or items; and with which probabilities the items were drawn."""
+    """The units of the intervals (claims or items), with the items' inclusion probabilities."""
 
     claims: Codes | None
     probabilities: Array | None
     level: float
 
     def within(self, inside: NDArray[np.bool_]) -> _Units:
-        """The same for some of the items; their claims are numbered again."""
+        """Return the units of some of the items, with claims renumbered."""
         claims = None if self.claims is None else np.unique(self.claims[inside], return_inverse=True)[1]
         return replace(
             self,
@@ -148,7 +148,7 @@ class _Units:
 def _rows(
     joined: JoinedLabels, chosen: Setting, place: dict[str, str], inside: NDArray[np.bool_], units: _Units
 ) -> list[dict[str, Any]]:
-    """One row per system and measure, for these items."""
+    """Return one row per system and measure for these items."""
     shape, cells = joined.shape, joined.cells[inside]
     rows: list[dict[str, Any]] = []
     start = 0
@@ -184,7 +184,7 @@ def _rows(
 
 
 def _figures(cells: Codes, shape: tuple[int, int], chosen: Setting, units: _Units) -> dict[str, Estimate]:
-    """The measures of a system's runs with their intervals: over claims where there are some, else over items."""
+    """Compute a system's measures with intervals: over claims if there are any, otherwise over items."""
     tables, alike = claim_tables(cells, shape, units.claims)
     over = Over.ITEMS if units.claims is None else Over.CLAIMS
     return over_claims(chosen.values, chosen.ranges, tables, multiplicity=alike, over=over, level=units.level)
@@ -203,11 +203,12 @@ def _weighted_values(
     *,
     level: float,
 ) -> dict[str, dict[str, float]]:
-    """Scores of the population that was sampled, weights 1/p: per measure the value, low and high of each estimand.
+    """Score the sampled population with weights 1/p: per measure value, low and high of each estimand.
 
-    `weighted`: all posts of the pool, each counting once. With claims also `balanced`: all claims, each counting once,
-    whatever the number of its posts. Both hold for designs that draw every item on its own (Poisson, the paper's); a
-    fixed-size design has smaller variances, so the intervals are then cautious. `runs` has each item's cell of the confusion matrix of this shape, for each run of the system.
+    `weighted`: every post of the target population counts once. With claims also `balanced`: every claim counts once,
+    whatever its number of posts. Both are valid if items are drawn independently (Poisson sampling, as in the paper).
+    Fixed-size designs have smaller variances, so their intervals are conservative. `runs` has each item's cell of the
+    confusion matrix of this shape, per run of the system.
     """
     ranges = chosen.ranges
     design = made_design(probabilities)

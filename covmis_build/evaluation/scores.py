@@ -1,4 +1,4 @@
-"""The result of `score`: its tables, finished for a terminal, a notebook, a page, LaTeX; the same numbers everywhere."""
+"""The result of `score`, with the same numbers for terminal, notebook, page and LaTeX."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ WEIGHTED = (
 
 @dataclass(frozen=True, repr=False)
 class Scores(Evaluated):
-    """What `score` found: `.table` has a row per system, measure and group; the other tables follow from the labels."""
+    """The result of `score`. `.table` has one row per system, measure and group; other tables are computed from the labels."""
 
     table: pd.DataFrame
     joined: JoinedLabels
     level: float = 0.95
     claims: NDArray[np.int64] | None = None
-    """The number of each item's claim, where intervals are over claims."""
+    """Claim number of each item if intervals are over claims."""
     undefined: str = "zero"
     study: str = ""
 
@@ -59,12 +59,12 @@ class Scores(Evaluated):
 
     @property
     def clusters(self) -> int:
-        """How many claims the intervals are over; 0 where they are over items."""
+        """Number of claims of the intervals; 0 if they are over items."""
         return 0 if self.claims is None else int(self.claims.max()) + 1
 
     @property
     def notes(self) -> list[str]:
-        """Notes for readers of the intervals: the effective number of claims, and classes that few claims have."""
+        """Notes on the intervals: the effective number of claims, and classes that occur in few claims."""
         notes = []
         if self.claims is not None:
             worth = effective(np.bincount(self.claims))
@@ -83,16 +83,16 @@ class Scores(Evaluated):
 
     @cached_property
     def classes(self) -> pd.DataFrame:
-        """Precision, recall and F1 of every class, one row per system and label."""
+        """Return precision, recall and F1 of every class, one row per system and label."""
         return class_table(self.joined)
 
     @cached_property
     def confusions(self) -> dict[str, NDArray[np.float64]]:
-        """Each system's confusion matrix, gold in rows, its runs added up."""
+        """Return each system's confusion matrix, gold in rows, summed over runs."""
         return confusion_matrices(self.joined)
 
     def value(self, system: str, measure: str) -> float:
-        """The value of a system in a measure, over all items."""
+        """Return a system's value in a measure over all items."""
         rows = self.table[(self.table["system"] == system) & (self.table["measure"] == measure)]
         if rows.empty:
             names = [*dict.fromkeys(self.table["system"]), *dict.fromkeys(self.table["measure"])]
@@ -100,7 +100,7 @@ class Scores(Evaluated):
         return float(rows["value"].iloc[0])
 
     def to_frame(self) -> pd.DataFrame:
-        """The scores, a row per system, measure and group: system, measure, value, low, high and more."""
+        """Return one row per system, measure and group: system, measure, value, low, high and more."""
         return self.table
 
     def to_dict(self) -> dict[str, Any]:
@@ -121,7 +121,7 @@ class Scores(Evaluated):
 
     @property
     def how(self) -> str:
-        """How the intervals were made."""
+        """How the intervals were computed."""
         over = (
             f"over {self.clusters:,} claims (for other claims like these)" if self.clusters
             else f"over {len(self.joined.gold):,} items (as independent)"
@@ -135,7 +135,7 @@ class Scores(Evaluated):
 
     @cached_property
     def human(self) -> dict[str, dict[str, float]]:
-        """What a person scores against the others, and the ceiling, by measure; nothing where people's labels are unknown."""
+        """Return human performance and upper bound by measure; empty if annotators' labels are unknown."""
         if "ceiling" not in self.table:
             return {}
         rows = self.table[self.table["group_by"] == ""].drop_duplicates("measure").set_index("measure")
@@ -156,7 +156,7 @@ class Scores(Evaluated):
         return bool((self.table["runs"] > 1).any())
 
     def overall(self) -> pd.DataFrame:
-        """Systems by measures, values with their intervals, or over runs with their standard deviation."""
+        """Return systems by measures: values with intervals, or over runs with standard deviations."""
         chosen = self.table[self.table["group_by"] == ""]
         digits = chosen.groupby("measure")["value"].agg(telling_digits)
         rows = []
@@ -174,12 +174,12 @@ class Scores(Evaluated):
         return _frame(rows)
 
     def by_measure(self) -> pd.DataFrame:
-        """The same the other way round: measures by systems, for a narrow page."""
+        """Return measures by systems, for a narrow page."""
         table = self.overall().set_index("system").T
         return table.rename_axis("measure").reset_index().rename_axis(None, axis=1)
 
     def weighted(self) -> pd.DataFrame | None:
-        """Unweighted, weighted and balanced values side by side, if there are probabilities."""
+        """Return unweighted, weighted and balanced values in columns, if there are probabilities."""
         if "weighted" not in self.table:
             return None
         rows = []
@@ -192,7 +192,7 @@ class Scores(Evaluated):
         return _frame(rows)
 
     def groups(self) -> dict[str, pd.DataFrame]:
-        """For each grouping: groups by measures."""
+        """Return groups by measures for each grouping."""
         tables = {}
         for name in dict.fromkeys(self.table["group_by"]):
             if not name:
@@ -208,7 +208,7 @@ class Scores(Evaluated):
         return tables
 
     def tables(self) -> list[tuple[str, pd.DataFrame]]:
-        """All tables with their titles, for a terminal."""
+        """Return all tables with their titles for the terminal."""
         narrow = self.table["system"].nunique() <= 3
         tables = [(f"Scores ({self.how})", self.by_measure() if narrow else self.overall())]
         weighted = self.weighted()
@@ -222,7 +222,7 @@ class Scores(Evaluated):
         return legend(self.table["measure"])
 
     def html(self) -> str:
-        """The page: tables, forest plots and confusion matrices."""
+        """Return the page: tables, forest plots and confusion matrices."""
         from covmis_build.report.page import Section, page, table_html
 
         sections = [
@@ -268,7 +268,7 @@ class Scores(Evaluated):
         return matrices
 
     def latex(self) -> str:
-        """Systems by measures with booktabs' rules; the best value of each column in bold."""
+        """Return systems by measures in LaTeX (booktabs), the best value of each column in bold."""
         chosen = self.table[self.table["group_by"] == ""]
         names = list(dict.fromkeys(chosen["measure"]))
         pivot = chosen.pivot_table(index="system", columns="measure", values="value")
@@ -292,7 +292,7 @@ class Scores(Evaluated):
 
 
 def confusion_matrices(joined: JoinedLabels) -> dict[str, NDArray[np.float64]]:
-    """Each system's confusion matrix, gold in rows, its runs added up.
+    """Return each system's confusion matrix, gold in rows, summed over runs.
 
     >>> from covmis_build.evaluation.joining import join
     >>> confusion_matrices(join(["a", "b"], {"s": ["a", "a"]}, ["a", "b"]))["s"].tolist()
@@ -302,7 +302,7 @@ def confusion_matrices(joined: JoinedLabels) -> dict[str, NDArray[np.float64]]:
 
 
 def class_table(joined: JoinedLabels) -> pd.DataFrame:
-    """Precision, recall and F1 of every class, one row per system and label, means over its runs."""
+    """Return precision, recall and F1 of every class, one row per system and label, averaged over runs."""
     rows = []
     for name in joined.runs:
         counts = Counts(_matrices(joined, name))
@@ -327,7 +327,7 @@ def class_table(joined: JoinedLabels) -> pd.DataFrame:
 
 
 def _matrices(joined: JoinedLabels, name: str) -> NDArray[np.float64]:
-    """The confusion matrix of each run of a system: (runs, C, C)."""
+    """Return the confusion matrix of each run of a system: (runs, C, C)."""
     classes = len(joined.labels)
     return np.stack(
         [
@@ -338,7 +338,7 @@ def _matrices(joined: JoinedLabels, name: str) -> NDArray[np.float64]:
 
 
 def _count(mean: float) -> float | int:
-    """A count, whole where it is one: the mean over runs need not be."""
+    """Format a count: an integer if it is one, since the mean over runs need not be."""
     return int(mean) if float(mean).is_integer() else float(mean)
 
 

@@ -1,4 +1,4 @@
-"""What a table of scores needs besides the labels: order, poles, class weights, policies; checked once."""
+"""Settings for a table of scores besides the labels: order, poles, class weights, policies. Checked once."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 UNRELATED = "unrelated"
-"""The class that the FNC-1 score treats apart."""
+"""The class that the FNC-1 score treats separately."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Measures and what they need, for one declared label set."""
+    """Measures with their requirements, for one declared label set."""
 
     labels: tuple[str, ...]
     measures: tuple[Measure, ...]
@@ -38,14 +38,14 @@ class Setting:
 
     @property
     def ranges(self) -> dict[str, tuple[float, float]]:
-        """Between which values each measure lies; an error counted in steps has at most all steps of the order."""
+        """Range of each measure. Errors in steps are at most the number of steps of the order."""
         return {
             measure.name: (measure.range[0], min(measure.range[1], len(self.labels) - 1.0))
             for measure in self.measures
         }
 
     def values(self, confusion: Array) -> dict[str, Array]:
-        """Every measure on a stack of confusion matrices in the order of the labels."""
+        """Compute every measure on a stack of confusion matrices in label order."""
         counted: dict[tuple[int, ...], Counts] = {}
         results = {}
         for measure in self.measures:
@@ -57,7 +57,7 @@ class Setting:
         return results
 
     def _turned(self, measure: Measure) -> tuple[int, ...]:
-        """In which order this measure wants the classes."""
+        """Return the class order that this measure needs."""
         place = {label: at for at, label in enumerate(self.labels)}
         if Need.ORDER in measure.needs and self.order:
             return tuple(place[label] for label in self.order)
@@ -85,7 +85,7 @@ def setting(
     class_weights: Mapping[str, float] | Sequence[float] | None = None,
     undefined: str = "zero",
 ) -> Setting:
-    """The setting, checked; without names, every measure whose needs are met."""
+    """Return the checked setting; without names, every measure whose requirements are met."""
     declared = tuple(str(label) for label in labels)
     weights = _weights(class_weights, declared)
     ordered = tuple(str(label) for label in order or ())

@@ -1,6 +1,6 @@
-"""Tests of the difference between systems by permutation, on confusion counts: nothing here knows about labels or files.
+"""Permutation tests of the difference between systems, on confusion counts, independent of labels and files.
 
-All of them give p-values that count the observed data as one replicate, unless every arrangement is enumerated.
+All p-values count the observed data as one replicate, unless every arrangement is enumerated.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 
 N = TypeVar("N", bound=np.generic)
 TOGETHER = 64
-"""Replicates drawn by one generator; part of the promise that more replicates keep the first ones."""
+"""Replicates per random generator. It must stay fixed so that additional replicates keep the first ones."""
 TIE = 1e-12
-"""Differences closer than this are equal: ties are exact in integers, not in floats."""
+"""Differences below this are ties, because floats are not exact."""
 LIMIT = 1 << 20
-"""Arrangements that are enumerated at most."""
+"""Maximum number of enumerated arrangements."""
 
 
 def generator(seed: int, *key: str) -> np.random.Generator:
-    """The generator of this key: replicate 17 is the same today and tomorrow, whatever their number."""
+    """Return the generator of this key: replicate 17 is always the same, whatever their number."""
     return np.random.Generator(np.random.PCG64(int.from_bytes(keyed.digest(seed, *key)[:16], "big")))
 
 
 def _p_value(extreme: float, replicates: int, *, exact: bool) -> float:
-    """The share of replicates at least as extreme; the observed data count as one unless all were enumerated.
+    """Return the share of replicates at least as extreme. The observed data count as one unless all were enumerated.
 
     >>> _p_value(0, 99, exact=False), _p_value(1, 4, exact=True)
     (0.01, 0.25)
@@ -47,12 +47,12 @@ def _p_value(extreme: float, replicates: int, *, exact: bool) -> float:
 
 
 def in_one_order(units: NDArray[N]) -> NDArray[N]:
-    """The units by what they hold, so that what is drawn does not depend on the order of rows in a file."""
+    """Sort the units by content, so that draws do not depend on the row order of a file."""
     return units[np.lexsort(units.reshape(len(units), -1).T)]
 
 
 def _at_least(values: Array, bound: float | Array) -> NDArray[np.bool_]:
-    """Values as large as the bound, ties included within 1e-12; an undefined value counts as large."""
+    """Mark values of at least the bound, including ties within 1e-12. An undefined value counts as large."""
     return ~np.asarray(values < np.asarray(bound) - TIE)
 
 
@@ -65,7 +65,7 @@ def randomisation_p(
     seed: int,
     exact: bool = False,
 ) -> Array:
-    """Two-sided, by swapping the two systems of a pair within units; the same swaps serve all pairs.
+    """Two-sided p-values by swapping the two systems of a pair within units; all pairs use the same swaps.
 
     `parts` are counts (units, systems, width).
     """
@@ -84,10 +84,10 @@ def randomisation_p(
 
 
 def mcnemar_p(only_first: int, only_second: int) -> float:
-    """McNemar's exact test: the two-sided p of items that only one of two systems has right.
+    """McNemar's exact test: two-sided p from the items that only one of two systems has correct.
 
-    It is exact randomisation of accuracy over items: an item that both have right, or both wrong, moves nothing when
-    it is swapped, and each other one moves the difference by one item to one side or the other.
+    It equals exact randomisation of accuracy over items. Swapping an item that both systems have correct, or both wrong,
+    changes nothing; swapping any other item changes the difference by one.
 
     >>> round(mcnemar_p(9, 1), 6)
     0.021484
@@ -109,10 +109,10 @@ def _swaps(units: int, replicates: int, seed: int, *, exact: bool) -> Iterator[A
 
 
 def tukey_p(parts: Array, value: Value, *, replicates: int, seed: int, exact: bool = False) -> Array:
-    """Randomised Tukey HSD: a p-value for every pair, controlling the error over all of them together.
+    """Randomised Tukey HSD: a p-value for every pair that controls the error over all pairs.
 
-    `parts` are counts (units, systems, width). In every replicate the systems are permuted within each unit; the
-    largest difference between any two is what each observed difference must beat.
+    `parts` are counts (units, systems, width). Each replicate permutes the systems within every unit. An observed
+    difference is compared with the replicate's largest difference between any two systems.
     """
     parts = in_one_order(parts)
     permuted = _every_order(parts) if exact else _permuted_sums(parts, replicates, seed)
@@ -120,7 +120,7 @@ def tukey_p(parts: Array, value: Value, *, replicates: int, seed: int, exact: bo
 
 
 def tukey_p_of_cells(cells: Codes, width: int, value: Value, *, replicates: int, seed: int) -> Array:
-    """The same where every item is a unit: `cells` are cell numbers (items, systems), and much faster."""
+    """The same if every item is a unit, but much faster: `cells` are cell numbers (items, systems)."""
     cells = in_one_order(cells)
     permuted = (
         _cell_counts(generator(seed, "tukey", str(replicate)).permuted(cells, axis=1), width)[None]
@@ -180,7 +180,7 @@ def tukey_p_of_values(values: Array, *, replicates: int, seed: int, exact: bool 
 
 
 def holm(p_values: Array) -> Array:
-    """Holm's adjustment for several tests, in the order given.
+    """Return Holm's adjusted p-values in the given order.
 
     >>> holm(np.array([0.01, 0.04, 0.03])).round(6).tolist()
     [0.03, 0.06, 0.06]
@@ -193,7 +193,7 @@ def holm(p_values: Array) -> Array:
 
 
 def welch(first: Array, second: Array) -> tuple[float, float]:
-    """Welch's t and its two-sided p for two sets of runs with unequal variances."""
+    """Return Welch's t and its two-sided p for two sets of runs with unequal variances."""
     from scipy.stats import ttest_ind_from_stats
 
     if len(first) < 2 or len(second) < 2:

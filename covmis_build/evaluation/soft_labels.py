@@ -1,8 +1,8 @@
-"""Soft labels: how near a system's shares of the labels come to what several people said of each item.
+"""Soft labels: compare a system's label probabilities with the labels of several annotators per item.
 
-Distances to the shares of few people have a floor that falls with their number, so each is next to what a system
-that knew the right shares would score with as many people. Cross-entropy and the corrected Brier score can be compared
-across numbers of people; Manhattan, Wasserstein and Jensen-Shannon cannot.
+The distance to the label shares of few annotators has a minimum that depends on their number. Therefore covmis also reports
+the score of a system that knew the true shares. Cross-entropy and the corrected Brier score can be compared across
+numbers of annotators; Manhattan, Wasserstein and Jensen-Shannon distances cannot.
 """
 
 from __future__ import annotations
@@ -51,53 +51,53 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int64]
 
 LEAST = 1e-12
-"""Cross-entropy clips a system's shares here: what was held impossible and happened costs 27.6, not infinity."""
+"""Lower bound of probabilities in cross-entropy: an impossible event that happened costs 27.6, not infinity."""
 PRIOR = 0.3
-"""Added to each label's count where right shares are guessed from few people: (count + 0.3) / (people + 0.3 C)."""
+"""Added to label counts to estimate true shares from few annotators: (count + 0.3) / (annotators + 0.3 C)."""
 MOST = 20_000
-"""Answers that so many people can give together are counted one by one up to this; beyond, there is no floor."""
+"""Maximum number of possible label combinations per item to enumerate; above it no minimum is computed."""
 
 
 @dataclass(frozen=True)
 class People:
-    """How many people gave each label to each item: (items, C)."""
+    """How many annotators gave each label to each item: (items, C)."""
 
     counts: Array
 
     @property
     def raters(self) -> Array:
-        """How many people labelled each item."""
+        """Number of annotators of each item."""
         return np.asarray(self.counts.sum(axis=1))
 
     @property
     def shares(self) -> Array:
-        """The share of each label among an item's people."""
+        """Share of each label among an item's annotators."""
         return np.asarray(self.counts / self.raters[:, None])
 
 
 @dataclass(frozen=True, slots=True)
 class SoftMeasure:
-    """A distance (or agreement) of an item's people and a system's shares; the figure is its mean over items."""
+    """A distance (or agreement) of an item's annotators and a system; the score is the mean over items."""
 
     name: str
     title: str
     formula: Callable[[People, Array], Array] = field(repr=False)
     top: Callable[[int], float] = field(repr=False)
-    """The greatest value, from the number of classes; infinity where there is none."""
+    """Maximum, from the number of classes; infinite if there is none."""
     higher_is_better: bool = False
     ordered: bool = False
     comparable: bool = False
-    """Whether figures of items with different numbers of people may be compared."""
+    """True if scores of items with different numbers of annotators are comparable."""
     least: float = 0.0
 
 
 def manhattan(people: People, system: Array) -> Array:
-    """The sum of the gaps of the shares, 0 to 2."""
+    """Sum of the absolute differences of the shares, 0 to 2."""
     return np.asarray(np.abs(people.shares - system).sum(axis=1))
 
 
 def wasserstein(people: People, system: Array) -> Array:
-    """The sum of the gaps of the cumulated shares: how many steps the labels have to be moved."""
+    """Sum of the absolute differences of cumulated shares: the number of steps that labels must be moved."""
     return np.asarray(np.abs(np.cumsum(people.shares - system, axis=1))[:, :-1].sum(axis=1))
 
 
@@ -114,18 +114,18 @@ def _divergence(shares: Array, reference: Array) -> Array:
 
 
 def cross_entropy(people: People, system: Array) -> Array:
-    """The mean surprise of an item's people under the system's shares, in nats."""
+    """Mean surprise of an item's annotators under the system's probabilities, in nats."""
     clipped = np.maximum(system, LEAST)
     return np.asarray(-(people.shares * np.log(clipped / clipped.sum(axis=1, keepdims=True))).sum(axis=1))
 
 
 def brier(people: People, system: Array) -> Array:
-    """The squared distance of the shares."""
+    """Squared distance of the shares."""
     return np.asarray(((people.shares - system) ** 2).sum(axis=1))
 
 
 def brier_corrected(people: People, system: Array) -> Array:
-    """The squared distance to the shares of all people, of whom these are a sample; undefined for one person."""
+    """Squared distance to the shares in the population of annotators; undefined for one annotator."""
     shares = people.shares
     with np.errstate(divide="ignore", invalid="ignore"):
         noise = (shares * (1 - shares)).sum(axis=1) / (people.raters - 1)
@@ -133,7 +133,7 @@ def brier_corrected(people: People, system: Array) -> Array:
 
 
 def agreement(people: People, system: Array) -> Array:
-    """The share of an item's people who gave the label that the system holds the likeliest."""
+    """Share of an item's annotators who gave the system's most probable label."""
     return np.asarray(people.shares[np.arange(len(system)), system.argmax(axis=1)])
 
 
@@ -155,24 +155,24 @@ SOFT_MEASURES: Mapping[str, SoftMeasure] = {
         ),
     )
 }  # fmt: skip
-"""All of them, in the order of tables (Uma et al. 2021; LeWiDi 2023, 2025)."""
+"""All of them, in table order (Uma et al. 2021; LeWiDi 2023, 2025)."""
 
 
 @dataclass(frozen=True, repr=False)
 class SoftScores(Evaluated):
-    """What `score_soft` found: `.table` has a row per system and measure."""
+    """The result of `score_soft`. `.table` has one row per system and measure."""
 
     table: pd.DataFrame
     labels: tuple[str, ...]
     raters: tuple[int, ...]
-    """How many people labelled each item."""
+    """Number of annotators of each item."""
     over: str = "items"
     level: float = 0.95
     study: str = ""
 
     @property
     def how(self) -> str:
-        """What the columns are, and which figures may be compared."""
+        """The meaning of the columns, and which figures are comparable."""
         fewest, most = min(self.raters), max(self.raters)
         people = (
             ("1 person" if most == 1 else f"{most} people")
@@ -186,7 +186,7 @@ class SoftScores(Evaluated):
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """A row per system and measure: value, low, high, best and more."""
+        """Return one row per system and measure: value, low, high, best and more."""
         return self.table
 
     def to_dict(self) -> dict[str, Any]:
@@ -201,20 +201,20 @@ class SoftScores(Evaluated):
         }  # fmt: skip
 
     def tables(self) -> list[tuple[str, pd.DataFrame]]:
-        """The table with its title, for a terminal."""
+        """Return the table with its title for the terminal."""
         rows = self.table.to_dict("records")
         shown = self.table.assign(value=[bounded(row["value"], row["low"], row["high"]) for row in rows])
         return [(self.how, shown[["system", "title", "value", "best", "items"]])]
 
     def html(self) -> str:
-        """The page."""
+        """Return the page."""
         from covmis_build.report.page import Section, page, table_html
 
         body = table_html(self.tables()[0][1], headings=2)
         return page("Soft labels", [Section("Distances", prose=self.how, body=body)], study=self.study)
 
     def latex(self) -> str:
-        """A row per system and measure, with booktabs' rules."""
+        """Return one row per system and measure as a LaTeX table (booktabs)."""
         numbers = ("value", "low", "high", "best")
         lines = [
             [escape(str(row["system"])), escape(row["title"])]
@@ -242,13 +242,13 @@ def score_soft(  # noqa: PLR0913 - every option is named
     level: float = 0.95,
     title: str = "",
 ) -> SoftScores:
-    """Score systems against the labels of several people for each item.
+    """Score systems against the labels of several annotators per item.
 
-    `people` is a table (frame or file) with a row a person and item, or a dict of lists of labels by id. A system is a
-    table with a column of shares for each label, or with one column of labels (then it is sure of each), or a dict
-    by id of labels or of {label: share}. `probabilities` (p of each item) weigh items as they were drawn; `clusters` (the
-    claim of each; by default the column of claims, if there is one) make intervals over claims. Both may name a column of people's table. Wasserstein needs `order`.
-    A system's shares of items that nobody labelled are refused unless `extra` is "ignore".
+    `people` is a table (frame or file) with one row per annotator and item, or a dict of lists of labels by id. A system is a
+    table with a probability column per label or a single label column (probability 1), or a dict by id of labels or of
+    {label: probability}. `probabilities` (p of each item) weight items by design. `clusters` (each item's claim; default: the
+    claim column, if any) give intervals over claims. Both may name a column of the annotators' table. Wasserstein needs
+    `order`. Predictions for items without labels are refused unless `extra` is "ignore".
 
     >>> people = {"1": ["a", "a", "b"], "2": ["b", "b", "b"]}
     >>> scores = score_soft(people, {"mine": {"1": {"a": 0.5, "b": 0.5}, "2": "b"}}, measures=["manhattan"])
@@ -300,16 +300,16 @@ def score_soft(  # noqa: PLR0913 - every option is named
 
 @dataclass(frozen=True)
 class Answers:
-    """Who said what: columns id and label, and whatever else people's table has."""
+    """Annotators' labels: columns id and label, and other columns of their table."""
 
     table: pd.DataFrame
     source: Labelled | None = None
-    """People's table as it was read, if there was one: its rows have the numbers of the index."""
+    """The annotators' table as read, if any; row numbers are in the index."""
 
     def of_items(
         self, given: str | Mapping[str, Any] | None, items: Sequence[str], what: str
     ) -> list[Any] | None:
-        """One value per item, from a column of people's table or from a dict."""
+        """Return one value per item, from a column of the annotators' table or from a dict."""
         if given is None:
             return None
         if isinstance(given, str):
@@ -324,7 +324,7 @@ class Answers:
         return [given[item] for item in items]
 
     def _one_value_an_item(self, column: str) -> dict[str, Any]:
-        """The value of each item in this column, which is the same in all its rows that have any."""
+        """Return each item's value in this column, which must be the same in all its non-empty rows."""
         value_of: dict[str, Any] = {}
         for number, item, value in zip(self.table.index, self.table["id"], self.table[column], strict=True):
             if not is_empty(value) and value_of.setdefault(item, value) != value:
@@ -340,9 +340,9 @@ class Answers:
 def answers_of(
     people: Any, id_column: str = "", label_column: str = "", annotator: str = "annotator"
 ) -> Answers:
-    """Who said what, from a table with a row a person and item, or a dict of lists of labels by id.
+    """Return annotators' labels from a table with one row per annotator and item, or a dict of lists of labels by id.
 
-    Of a record of rounds (`annotations.csv` of a release) what people gave independently counts, and no machine's label.
+    Of a release's annotations.csv, only people's independent labels are used.
     """
     import pandas as pd
 
@@ -359,7 +359,7 @@ def answers_of(
 
 
 def people_table(people: Any, id_column: str = "", label_column: str = "") -> Labelled:
-    """People's table, FILE[:COLUMN] or a frame, with its columns of ids and labels; an item has a row for each person."""
+    """Read the annotators' table (FILE[:COLUMN] or a frame) with its id and label columns; one row per annotator."""
     if isinstance(people, Labelled):
         return people
     if isinstance(people, str):
@@ -382,7 +382,7 @@ def people_table(people: Any, id_column: str = "", label_column: str = "") -> La
 
 
 def _by_each_person_once(source: Labelled, annotator: str) -> pd.DataFrame:
-    """What people gave independently, with columns id and label; nobody labels an item twice."""
+    """Return people's independent labels, with columns id and label. A repeated label of an item is an error."""
     table = source.table.assign(
         id=source.whole_ids(source.id_column), label=source.table[source.label_column]
     )
@@ -414,7 +414,7 @@ def _by_each_person_once(source: Labelled, annotator: str) -> pd.DataFrame:
 def _shares(
     predictions: Any, name: str, items: Sequence[str], labels: tuple[str, ...], extra: Extra
 ) -> Array:
-    """The system's share of each label for each item: (items, C)."""
+    """Return the system's probability of each label for each item: (items, C)."""
     if isinstance(predictions, Mapping):
         by_id: Mapping[Any, Any] = {str(item): said for item, said in predictions.items()}
     else:
@@ -437,7 +437,7 @@ def _shares(
 
 
 def _answers_of_system(predictions: Any, name: str, labels: tuple[str, ...]) -> dict[str, Any]:
-    """What a system's table says of each item: a label, or {label: share} where it has a column for each label."""
+    """Return the system's answer for each item: a label, or {label: probability} if it has a column per label."""
     of_labels: dict[str, str] = {}
     if isinstance(predictions, Labelled):
         table = predictions
@@ -464,7 +464,7 @@ def _answers_of_system(predictions: Any, name: str, labels: tuple[str, ...]) -> 
 
 
 def _row(said: Any, name: str, item: str, labels: tuple[str, ...]) -> list[float]:
-    """A label as a share of 1, or shares as they are, if they are shares."""
+    """Convert a label to probability 1, or return checked probabilities."""
     if not isinstance(said, Mapping):
         if as_label(said) not in labels:
             raise UnknownName(
@@ -496,10 +496,10 @@ def _chosen(names: Sequence[str] | None, *, ordered: bool) -> list[SoftMeasure]:
 
 
 def _best(measure: SoftMeasure, people: People) -> Array:
-    """What a system that knew the right shares would score on each item, with as many people as the item has.
+    """Return the score on each item of a system that knew the true shares, with the item's number of annotators.
 
-    The right shares are guessed from the item's own counts; every answer that so many people can give is weighed by
-    its chance. Items with the same counts have the same.
+    True shares are estimated from the item's own counts, and every possible answer is weighted by its probability. Items
+    with equal counts have equal scores.
     """
     different, number = np.unique(people.counts, axis=0, return_inverse=True)
     expected = np.full(len(different), np.nan)
@@ -510,14 +510,12 @@ def _best(measure: SoftMeasure, people: People) -> Array:
         right = (counts + PRIOR) / (raters + PRIOR * classes)
         answers = _compositions(raters, classes)
         values = measure.formula(People(answers), np.tile(right, (len(answers), 1)))
-        expected[at] = round(
-            float(_chances(answers, right) @ values), 12
-        )  # nothing remaining of sums that are zero
+        expected[at] = round(float(_chances(answers, right) @ values), 12)  # removes the zero sums
     return expected[number.ravel()]
 
 
 def _compositions(total: int, parts: int) -> Array:
-    """All ways in which so many people can divide over so many labels."""
+    """Return all distributions of this many annotators over this many labels."""
     if parts == 1:
         return np.array([[float(total)]])
     return np.vstack(
@@ -529,7 +527,7 @@ def _compositions(total: int, parts: int) -> Array:
 
 
 def _chances(answers: Array, right: Array) -> Array:
-    """The multinomial probability of each division."""
+    """Return the multinomial probability of each distribution."""
     from scipy.special import gammaln
 
     total = answers[0].sum()
@@ -539,14 +537,14 @@ def _chances(answers: Array, right: Array) -> Array:
 
 @dataclass(frozen=True)
 class _Units:
-    """How the mean over items and its interval are taken: weighted as drawn, over items or over claims."""
+    """How to compute the mean over items and its interval: weighted by design, over items or claims."""
 
     probabilities: Array | None
     claims: Codes | None
     level: float
 
     def mean_of(self, values: Array, bounds: tuple[float, float]) -> dict[str, float]:
-        """The mean over the items where it is defined, with its interval."""
+        """Return the mean over items for which the measure is defined, with its interval."""
         defined = ~np.isnan(values)
         d, n = values[defined], int(defined.sum())
         if not n:

@@ -1,4 +1,4 @@
-"""Dividing items into train, dev and test: at random, in time, by claim (Mu et al. 2023), or whole groups."""
+"""Split items into train, dev and test: randomly, by time, by claim (Mu et al. 2023), or by whole groups."""
 
 from __future__ import annotations
 
@@ -52,17 +52,18 @@ def splits(  # noqa: PLR0913 - every option is named
     similarity: float | None = None,
     id: str = "",  # noqa: A002 - the column's name in every table
 ) -> pd.Series[str] | pd.DataFrame:
-    """The part (train, dev, test) of every row, with the frame's index.
+    """Return the part (train, dev, test) of every row, with the frame's index.
 
-    `random`: stratified by label; a column for each fold, in which every item is tested once (`folds=1`: one
-    division by the fractions, as a Series). `chronological`: by (time, id), cut at floor(0.7 n) and floor(0.8 n);
+    `random`: stratified by label; one column per fold, so that every item is tested once (`folds=1`: one split by the
+    fractions, as a Series). `chronological`: by (time, id), cut at floor(0.7 n) and floor(0.8 n);
     `stratified_chronological`: the same within each label. `cuts` sets the two cut points: positions, or times; for
-    the stratified scheme also per label. `leave_one_out`: a column for each claim or event, which is its test part.
-    `grouped`: by the fractions, each label's share alike, and no claim in two parts. `group` names one or more columns
-    (claim, author, thread, addresses; `day` follows from the time): no value of them comes into two parts, whatever
-    the scheme but `stratified_chronological`. In time, a group goes to the part in which its first item is. With
-    `similarity`, no two texts (the column `text`) whose TF-IDF cosine is above it come into different parts.
-    Times come from the column, or else from the post ids. Chance is keyed by the ids: the order of rows is no matter.
+    the stratified scheme also per label. `leave_one_out`: one column per claim or event, which is its test part.
+    `grouped`: by the fractions, with similar label shares, and no claim in two parts.
+
+    `group` names one or more columns (claim, author, thread, URLs; `day` is computed from the time): items that share a value
+    stay in one part, in every scheme but `stratified_chronological`. By time, a group goes to the part of its first item.
+    With `similarity`, texts (column `text`) with a higher TF-IDF cosine stay in one part. Times come from the column, or
+    else from the post ids. Random numbers depend on ids: the order of rows does not matter.
 
     >>> import pandas as pd
     >>> posts = pd.DataFrame({"id": list("abcdefghij"), "time": range(10), "label": ["x", "y"] * 5})
@@ -79,7 +80,7 @@ def splits(  # noqa: PLR0913 - every option is named
     named = [group] if isinstance(group, str) and group else list(group)
     if scheme == "leave_one_out":
         return _leave_one_out(frame, named)
-    together = _together(frame, scheme, named, time, id, text, similarity)
+    together = _groups_to_keep(frame, scheme, named, time, id, text, similarity)
     if scheme in {"chronological", "stratified_chronological"}:
         return _in_time(frame, ids, times(frame, time, id), together, scheme, cuts, shares, label)
     labels = _column(frame, (label,), "labels")
@@ -108,10 +109,10 @@ def _checked_shares(scheme: str, fractions: Sequence[float], cuts: Cuts | None) 
     return shares
 
 
-def _together(
+def _groups_to_keep(
     frame: pd.DataFrame, scheme: str, group: list[str], time: str, id_column: str, text: str, similarity: float | None
 ) -> NDArray[np.int64] | None:  # fmt: skip
-    """Which items must not come into different parts; None where each stands for itself."""
+    """Return items that must stay in one part; None without such groups."""
     if scheme == "stratified_chronological" and (group or similarity is not None):
         raise InputError(
             "stratified_chronological cuts each label at its own time, and would divide groups",
@@ -133,7 +134,7 @@ def _in_time(
     frame: pd.DataFrame, ids: list[str], when: list[int], together: NDArray[np.int64] | None, scheme: str,
     cuts: Cuts | None, shares: list[Fraction], label: str,
 ) -> pd.Series[str]:  # fmt: skip
-    """By (time, id), in all or within each label; a group goes whole to the part in which it begins."""
+    """Split by (time, id), overall or per label. A group goes to the part of its first item."""
     import pandas as pd
 
     labels = _column(frame, (label,), "labels") if scheme == "stratified_chronological" else None
@@ -158,7 +159,7 @@ def _groups(
     frame: pd.DataFrame, ids: list[str], labels: NDArray[np.object_], together: NDArray[np.int64],
     shares: list[Fraction], folds: int, seed: int,
 ) -> pd.DataFrame | pd.Series[str]:  # fmt: skip
-    """Folds of whole groups, or one division."""
+    """Return folds of whole groups, or one split."""
     import pandas as pd
 
     def divided(rows: NDArray[np.intp], parts: Sequence[float]) -> NDArray[np.int64]:
@@ -213,7 +214,7 @@ def _cut_points(cuts: Cuts | None, stratum: str, when: list[int], shares: list[F
 
 
 def identities(frame: pd.DataFrame, column: str = "") -> list[str]:
-    """Every row's id as text, each once; without an id column, the index."""
+    """Return every row's unique id as text; without an id column, the index."""
     names = (column,) if column else IDS
     source = next((name for name in names if name in frame.columns), None)
     if column and source is None:
@@ -231,7 +232,7 @@ def _column(frame: pd.DataFrame, names: tuple[str, ...], what: str) -> NDArray[n
 
 
 def _found(frame: pd.DataFrame, names: tuple[str, ...], what: str) -> str:
-    """The first of these columns that the frame has."""
+    """Return the first of these columns that the frame has."""
     source = next((name for name in names if name in frame.columns), None)
     if source is None and len(names) == 1:
         near = nearest(names[0], map(str, frame.columns))
@@ -269,7 +270,7 @@ def _folds(
     place = {item: row for row, item in enumerate(ids)}
     fold = np.empty(len(ids), dtype=np.int64)
     start = 0
-    for label in sorted(set(labels)):  # goes on where the last label ended: folds differ by one item at most
+    for label in sorted(set(labels)):  # continue after the last fold: sizes differ by at most one item
         members = keyed.order(seed, "split", (ids[row] for row in np.flatnonzero(labels == label)))
         for position, item in enumerate(members):
             fold[place[item]] = (start + position) % folds
@@ -309,10 +310,10 @@ def release_splits(
     corpus: pd.DataFrame, *, scheme: str, fractions: Sequence[float] = FRACTIONS, owners: Sequence[str] | None,
     texts: Sequence[str] | None, similarity: float, seed: int,
 ) -> pd.DataFrame:  # fmt: skip
-    """item_id, part and group of every item.
+    """Return item_id, part and group of every item.
 
-    `grouped` keeps the items of an owner (a claim, an event) together, `stratified` and `chronological` do not;
-    the first two keep near-duplicates together. In time, a near-duplicate that comes later is one of test: nothing is moved.
+    `grouped` keeps the items of an owner (a claim, an event) together; `stratified` and `chronological` do not. The
+    first two keep near-duplicates together. By time, later near-duplicates of a training item may be in test.
     """
     import pandas as pd
 

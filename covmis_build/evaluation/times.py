@@ -1,4 +1,4 @@
-"""When items were posted: from a column of times, or from the post ids of platforms whose ids carry a time."""
+"""Posting times of items: from a time column, or from post ids that contain a time."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 TIMES = ("created_at", "time")
 EPOCH_MS = 1288834974657
-"""The first millisecond of the platform's ids (the id shifted right by 22 counts from it)."""
+"""Time origin of X's ids in milliseconds (an id shifted right by 22 counts from it)."""
 YEAR_FIRST = re.compile(r"\s*\d{4}(?!\d)")
 YEAR_LAST = re.compile(r"(?<![\d:.])(\d{1,2})[./\s-]+(\d{1,2})[./\s-]+(\d{4}|\d\d)(?!\d)")
 MONTHS = 12
 
 
 def times(frame: pd.DataFrame, column: str = "", id_column: str = "") -> list[int]:
-    """Milliseconds since 1970 of every row: from the column of times, or else from the post ids."""
+    """Return every row's time in milliseconds since 1970, from the time column or else from post ids."""
     names: tuple[str, ...] = (column,) if column else TIMES
     source = next((name for name in names if name in frame.columns), None)
     if source is not None:
@@ -37,7 +37,7 @@ def times(frame: pd.DataFrame, column: str = "", id_column: str = "") -> list[in
 
 
 def moments(frame: pd.DataFrame, column: str = "", id_column: str = "") -> list[str]:
-    """The times as text in UTC, to the second."""
+    """Return the times as text in UTC, to the second."""
     return [
         datetime.fromtimestamp(moment / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         for moment in times(frame, column, id_column)
@@ -45,7 +45,7 @@ def moments(frame: pd.DataFrame, column: str = "", id_column: str = "") -> list[
 
 
 def days(frame: pd.DataFrame, column: str = "", id_column: str = "") -> list[str]:
-    """The day (UTC) of every row."""
+    """Return every row's day (UTC)."""
     return [moment[:10] for moment in moments(frame, column, id_column)]
 
 
@@ -63,7 +63,7 @@ def _time_of_id(item: str, row: int) -> int:
 
 
 def milliseconds(values: list[Any]) -> list[int]:
-    """Times as ISO text, seconds or milliseconds since 1970, or timestamps; a date that has two readings is refused."""
+    """Parse ISO text, seconds or milliseconds since 1970, or timestamps. Ambiguous dates are refused."""
     import pandas as pd
 
     try:
@@ -88,6 +88,6 @@ def milliseconds(values: list[Any]) -> list[int]:
 
 
 def _has_two_readings(text: str) -> bool:
-    """Whether a date in numbers, without its year first, could be read with the day first or otherwise."""
+    """True if a numeric date that does not begin with the year is ambiguous (day or month first)."""
     date = None if YEAR_FIRST.match(text) else YEAR_LAST.search(text)
     return date is not None and (max(int(date[1]), int(date[2])) <= MONTHS or len(date[3]) == len("yy"))

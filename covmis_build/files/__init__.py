@@ -1,1 +1,1 @@
-"""Foreign bytes: files read whole, and the one reader of tables. Tables of strangers are opened in a child process."""
+"""Read files from others: bounded reading, and the single table reader. Tables are opened in a child process."""

@@ -1,7 +1,6 @@
-"""What columns are called, in one place: the names of each field in tables of posts, claims and labels.
+"""Accepted column names of each field in tables of posts, claims and labels.
 
-Names are compared by their letters and digits alone, whatever their case; the first of a field's names that a header
-has is the field's column.
+Names are compared by letters and digits, ignoring case. A field's column is the first of its names in the header.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ POSTS = {
     "repost": ("isretweet", "isrepost", "isreblog", "retweet", "repost", "reblog"),
     "author": ("author", "username", "userscreenname", "screenname", "authorid", "userid", "user"),
 }  # fmt: skip
-"""Posts of unknown tools."""
+"""Posts from unknown tools."""
 
 CLAIMS = {
     "claim_id": (
@@ -56,15 +55,15 @@ CLAIMS = {
     ),
     "posts": ("tweetids", "tweetid", "postids", "postid"),
 }  # fmt: skip
-"""Claims of others, the likeliest name first. An address without further name is a fact-check's if its host is."""
+"""Claims of others, the most likely name first. A plain URL column is a fact-check's if its host is a fact-checker."""
 
 OWN_CLAIMS = {"claim_id": ("claim_id", "mid"), "text": ("text", "mis")}
 """A study's own list, and the published one of COVMis-Stance."""
 
 IDS = ("item_id", "post_id", "native_id", "tweet_id", "sentence_id", "id")
-"""Ids of labelled items, in this order, unless another column is named."""
+"""Ids of labelled items, in order of preference, unless another column is named."""
 CLAIM_OF_ITEM = ("claim_id", "mid", "event", "misconception_id")
-"""The claims of labelled items, in this order."""
+"""Claims of labelled items, in order of preference."""
 KEYS = {
     "claim": (*CLAIM_OF_ITEM, "group", "target_id"),
     "author": POSTS["author"],
@@ -72,7 +71,7 @@ KEYS = {
     "url": (*POSTS["urls"], "url"),
     "event": ("event", "topic"),
 }
-"""What labelled items may have in common."""
+"""Properties that labelled items may share."""
 GIVEN_LABELS = ("label", "labels", "stance", "class_label", "check_worthiness")
 SETTLED_LABELS = ("gold", "gold_label", "y_true", "true_label", "ground_truth")
 PREDICTIONS = (
@@ -80,11 +79,11 @@ PREDICTIONS = (
 )  # fmt: skip
 
 INDEX = re.compile(r"|index|level_\d|unnamed: ?\d+", re.IGNORECASE)
-"""How data frames name their row numbers: never an id, never a claim."""
+"""Names of row numbers in data frames: never an id or a claim."""
 
 
 def folded(name: str) -> str:
-    """A column's name as names are compared.
+    """Normalise a column's name for comparison.
 
     >>> folded("Tweet ID") == folded("tweet_id")
     True
@@ -100,12 +99,12 @@ KNOWN = frozenset(
 
 
 def is_known(name: str) -> bool:
-    """Whether any table calls a column so."""
+    """True if any kind of table uses this name."""
     return folded(name) in KNOWN
 
 
 def column_of(header: Iterable[str], names: Iterable[str]) -> str:
-    """The column of the header that has the first of these names; empty if none has.
+    """Return the header's column with the first of these names; empty if there is none.
 
     >>> column_of(["Index", "Tweet ID"], ["post_id", "tweet_id"])
     'Tweet ID'
@@ -114,7 +113,7 @@ def column_of(header: Iterable[str], names: Iterable[str]) -> str:
 
 
 def columns_of(header: Iterable[str], names: Iterable[str]) -> list[str]:
-    """The columns of the header that have any of these names, the first name's first."""
+    """Return the header's columns with any of these names, in the order of names."""
     names, by_name = list(names), dict[str, str]()
     for name in header:
         if name in names or not INDEX.fullmatch(name.strip()):
@@ -123,7 +122,7 @@ def columns_of(header: Iterable[str], names: Iterable[str]) -> list[str]:
 
 
 def need(path: Path, header: Sequence[str], names: Sequence[str]) -> str:
-    """Like `column_of`, but none is an InputError that names what comes nearest."""
+    """Like `column_of`, but a missing column is an InputError that names the most similar one."""
     name = column_of(header, names)
     if not name:
         near = nearest(names[0], header)

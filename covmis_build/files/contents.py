@@ -1,4 +1,4 @@
-"""The bytes and the text of files that another person has made: bounded in size, and in an encoding that is known."""
+"""Read bytes and text of files from others, with a limit of size and a detected encoding."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Open = Callable[[], IO[bytes]]
-"""Opens a file at its beginning, as often as it is called."""
+"""Opens a file at its beginning, any number of times."""
 LARGEST = 512 << 20
-"""Bytes of a file that is read whole: a list of claims, of ids, of labels."""
+"""Maximum bytes of a file that is read as a whole: a list of claims, ids or labels."""
 PIECE = 1 << 16
 NOT_UTF8 = "not UTF-8"
-"""How a note on a file's encoding begins."""
+"""Beginning of a note on a file's encoding."""
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def bytes_of(path: Path, *, packed: bool = False, most: int = 0) -> bytes:
-    """The whole file, decompressed if it is compressed (gzip), if that is no more than is read whole, or than `most` bytes."""
+    """Read the whole file, decompressed if gzipped, up to `most` bytes (default: LARGEST)."""
     most = most or LARGEST
     if path.is_dir():
         raise InputError("is a folder, not a file", file=path, remedy="Name the file inside it")
     try:
         with gzip.open(path) if packed else path.open("rb") as file:
-            data = file.read(most + 1)  # whatever size it is said to have: it may be a pipe
+            data = file.read(most + 1)  # regardless of its stated size, because it may be a pipe
     except FileNotFoundError:
         raise InputError("is missing", file=path) from None
     except (OSError, EOFError, zlib.error) as error:
@@ -48,7 +48,7 @@ def bytes_of(path: Path, *, packed: bool = False, most: int = 0) -> bytes:
 
 
 def text_of(path: Path, *, own: bool = False) -> str:
-    """The file's text; UTF-8, with a mark or not, or else Western European as spreadsheets save it.
+    """Read the file's text: UTF-8 with or without byte order mark, otherwise Western European as spreadsheets save it.
 
     A study's `own` file must be UTF-8.
     """
@@ -72,9 +72,9 @@ def _utf8(data: bytes, path: Path) -> str:
 
 
 def encoding_of(opened: Open) -> tuple[str, str]:
-    """The encoding of a text file, and a note if it had to be supposed.
+    """Return a text file's encoding, and a note if it is an assumption.
 
-    UTF-8 with a mark or not, UTF-16, or else Western European as spreadsheets save it: one for the whole file.
+    UTF-8 with or without byte order mark, UTF-16, or Western European as spreadsheets save it: one for the whole file.
     """
     with opened() as file:
         head = file.read(4096)
@@ -94,15 +94,14 @@ def encoding_of(opened: Open) -> tuple[str, str]:
         else:
             return f"utf-8{mark}", ""
     with opened() as file:
-        encoding, note = _not_quite_utf8(iter(partial(file.read, PIECE), b""))
+        encoding, note = _legacy_encoding(iter(partial(file.read, PIECE), b""))
     return (f"utf-8{mark}" if encoding == "utf-8" else encoding), note
 
 
-def _not_quite_utf8(pieces: Iterable[bytes]) -> tuple[str, str]:
-    """The encoding of what is not UTF-8 throughout, and a note on it: a letter that was cut in two makes it no other.
+def _legacy_encoding(pieces: Iterable[bytes]) -> tuple[str, str]:
+    """Detect the encoding of text that is not entirely UTF-8, with a note. A single truncated character is still UTF-8.
 
-    In Western European texts letters beyond ASCII stand alone or in twos (`ção`); where words are made of them, they
-    belong to another alphabet.
+    In Western European texts non-ASCII letters occur singly or in pairs (`ção`); words made of them belong to another alphabet.
     """
     decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
     broken = whole = beyond = together = size = 0
@@ -131,4 +130,4 @@ BEYOND_ASCII = bytes(range(0x80, 0x100))
 WORDS_BEYOND = re.compile(rb"[\x80-\xff]{4,}")
 WORD_BEYOND = re.compile(rb"[A-Za-z]{0,20}[\x80-\xff][A-Za-z\x80-\xff]{0,20}")
 FEW, RARE = 8, 10_000
-"""Letters beyond ASCII that may stand side by side in any text; and one in so many of a file's bytes."""
+"""Maximum run of non-ASCII letters in Western European text; maximum frequency of longer runs (one in RARE bytes)."""

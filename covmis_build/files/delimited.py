@@ -1,4 +1,4 @@
-"""Tables of cells parted by a sign: CSV, TSV and their like."""
+"""Tables with separated cells: CSV, TSV and similar."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 SEPARATOR_LINE = re.compile(r"\s*sep=([,;\t|])[ \t]*\r?\n", re.IGNORECASE)
-"""A first line by which spreadsheets say what parts the cells."""
+"""A first line in which spreadsheets state the separator."""
 MARKS_ARE_TEXT = "quotation marks are signs of the texts"
 CHUNK = 1 << 20
 LONGEST_LINE, LONGEST_CELL = 32 << 20, 16 << 20
-"""Characters (bytes, where it is read as such) of a line and of a cell: what is longer is no row of posts."""
+"""Maximum characters (bytes if read as such) of a line and of a cell; longer ones are no rows of posts."""
 HEADER = 1 << 16
-"""Characters in which a first line ends."""
+"""Maximum characters of the first line."""
 
 
 def open_delimited(opened: Open, names: Sequence[str] = (), *, header: bool = True) -> Table:
-    """A table in lines of text; `names` are its columns where it has no header, and then tabs part its cells.
+    """Open a table in text lines; `names` are its columns if it has no header, and then tabs separate cells.
 
-    With `header` false the columns of a file without a header are named by their numbers, from 1 on.
+    If `header` is false, columns of a file without header are named by number, from 1.
     """
     encoding, note = encoding_of(opened)
     with opened() as file, io.TextIOWrapper(file, encoding, "replace", newline="") as start:
@@ -56,19 +56,19 @@ def open_delimited(opened: Open, names: Sequence[str] = (), *, header: bool = Tr
 
 
 def separator_of(text: str) -> str:
-    r"""What parts the columns of the first line, outside of quotation marks: within them a line may end, too.
+    r"""Return the separator in the first line, ignoring quoted parts, which may contain line ends.
 
     >>> separator_of('"Posted, at\nnight";text\n1;2\n')
     ';'
     """
     head = text[:HEADER].lstrip()
     bare = "".join(head.split('"')[::2]).split("\n", 1)[0]
-    line = head.split("\n", 1)[0]  # where a quotation mark is only a sign
+    line = head.split("\n", 1)[0]  # an unpaired quotation mark is a literal character
     return max(SEPARATORS, key=lambda sign: (bare.count(sign), line.count(sign)))
 
 
 class _Lines:
-    """A file of cells. Where a line feed ends lines, its bytes are cut into lines and then decoded."""
+    """A file of cells. If line feeds end lines, bytes are split into lines before decoding."""
 
     def __init__(
         self, opened: Open, encoding: str, separator: str, names: Sequence[str], *, says_separator: bool, by_bytes: bool,
@@ -76,7 +76,7 @@ class _Lines:
     ) -> None:  # fmt: skip
         self.opened, self.encoding, self.separator = opened, encoding, separator
         self.says_separator, self.by_bytes = says_separator, by_bytes
-        self.marks_are_text = bool(names) or quotation_marks.are_signs(self.every_line, separator)
+        self.marks_are_text = bool(names) or quotation_marks.are_literal(self.every_line, separator)
         self.notes, self.above, self.short = list[str](), 0, set[int]()
         with self.lines() as lines:
             first = _beginning(self.cells(lines))
@@ -101,7 +101,7 @@ class _Lines:
 
     @contextmanager
     def lines(self) -> Generator[Iterator[str]]:
-        """The lines, the header's, too."""
+        """Return the lines including the header."""
         with self.opened() as file:
             if self.by_bytes:
                 mark = codecs.BOM_UTF8 if self.encoding == "utf-8-sig" else b""
@@ -118,10 +118,10 @@ class _Lines:
             yield from lines
 
     def cells(self, lines: Iterable[str]) -> Iterator[list[str]]:
-        return quotation_marks.rows_of(lines, self.separator, signs=self.marks_are_text)
+        return quotation_marks.rows_of(lines, self.separator, quotes_are_literal=self.marks_are_text)
 
     def rows(self) -> Iterator[Row]:
-        """The rows, without lines of blank cells."""
+        """Return the rows, without blank lines."""
         width, number = len(self.header), self.first - 1
         with self.lines() as lines:
             source = self.cells(lines)
@@ -145,7 +145,7 @@ def _decoded(parts: Iterable[io.BytesIO], encoding: str) -> Iterator[io.StringIO
 
 
 def _beginning(source: Iterator[list[str]]) -> list[list[str]]:
-    """The first lines, of which one is the header; an error behind it comes with its row."""
+    """Return the first lines, including the header. A later error is reported with its row."""
     first: list[list[str]] = []
     try:
         first += islice(source, 1)
@@ -163,12 +163,12 @@ def _no_csv(error: csv.Error, row: int | str = "") -> InputError:
 
 
 def bounded_lines(source: IO[AnyStr]) -> Iterator[AnyStr]:
-    """The lines, none of them too long to be kept."""
+    """Return the lines; one that is too long is an error."""
     return chain.from_iterable(pieces(source, CHUNK))
 
 
 def pieces(source: IO[AnyStr], size: int) -> Iterator[Any]:
-    """Whole lines, about so many bytes or characters at a time."""
+    """Return whole lines in pieces of about `size` bytes or characters."""
     while block := source.read(size):
         if block[-1:] not in {"\n", b"\n"}:
             block += source.readline(LONGEST_LINE)

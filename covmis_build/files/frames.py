@@ -1,6 +1,6 @@
-"""Tables of Parquet, Arrow (Feather) and numpy files, in batches of rows.
+"""Tables in Parquet, Arrow (Feather) and numpy files, in batches of rows.
 
-They may be small and represent terabytes: a process with a bound on memory reads them, and what they amount to is counted.
+A small file can expand to terabytes: a child process with a memory limit reads it, and the expanded size is counted.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 PARQUET, ARROW, NUMPY = b"PAR1", b"ARROW1", b"\x93NUMPY"
 RATIO, SMALLEST_ROOM = 1000, 64 << 10
-"""How many times its size a file may amount to; smaller files as much as one of this size."""
+"""Maximum ratio of expanded size to file size; smaller files may expand like one of this size."""
 ROWS = 1024
 WHOLE = 2 << 30
-"""Bytes that a table may amount to which is read whole."""
+"""Maximum expanded bytes of a table that is read as a whole."""
 OF_A_VALUE = 32
-"""Bytes that a value costs at least."""
+"""Minimum bytes counted per value."""
 
 
 def open_frame(opened: Open) -> Table:
-    """A table of Parquet or Arrow, or an array of labels."""
+    """Open a Parquet or Arrow table, or an array of labels."""
     with opened() as file:
         head = file.read(8)
     if head.startswith(NUMPY):
@@ -70,7 +70,7 @@ def _names(file: IO[bytes], form: str) -> list[str]:
 
 
 def batches(file: IO[bytes], *, most: int = 0) -> Iterator[pa.RecordBatch]:
-    """The rows, some at a time; what amounts to too much for the file's size, or to more than `most` bytes, is an error."""
+    """Yield the rows in batches. Expanding beyond RATIO or `most` bytes is an error."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -99,12 +99,12 @@ def _within(source: Iterator[pa.RecordBatch], room: int) -> Iterator[pa.RecordBa
 
 
 def check(files: Mapping[str, Path | bytes]) -> None:
-    """Read Parquet files once, in a child process: an error if one does not fit into memory; of damage its reader says so."""
+    """Read Parquet files once in a child process: an error if one does not fit into memory. Their reader reports damage."""
     in_child(_read_each, files)
 
 
 def read_parquet(path: Path) -> pa.Table:
-    """A Parquet file of another person, if it fits into memory."""
+    """Read a Parquet file from someone else, if it fits into memory."""
     return in_child(_read, path)
 
 

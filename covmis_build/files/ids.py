@@ -1,4 +1,4 @@
-"""Platform ids that a spreadsheet may have rewritten, and what programs write where there is nothing."""
+"""Detect platform ids rewritten by spreadsheets, and markers of missing values."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NOTHING = {"NA", "N/A", "NaN", "nan", "NULL", "null", "None", "<NA>"}
-"""What R, pandas and databases write where there is nothing."""
+"""Markers of missing values in R, pandas and databases."""
 NO_LABELS = {"na", "n/a", "#n/a", "nan", "<na>", "null"}
-"""The same among labels, in small letters: `none` may be a label, and is one of SemEval's."""
+"""The same for labels, in lower case; `none` is not included, because it is one of SemEval's labels."""
 SMALLEST_LONG_ID, LONGEST = 16, 20
 EXACT = 2**53
-"""Whole numbers up to it are exact as floats."""
+"""Maximum integer up to which floats are exact."""
 MANY = 20
-"""Ids of which not all are exact as floats by chance: of real lists of X's 26 to 72% are."""
+"""Minimum number of ids for which exact floats cannot be chance: in real lists of X, 26 to 72% of ids are exact."""
 WHOLE = 0.9
 NEXT_TO_IMPOSSIBLE = -math.log(1e-6)
 BROKEN = "was broken by a spreadsheet"
@@ -28,7 +28,7 @@ REMEDY = 'Export the ids again as text: in R with colClasses = "character", in p
 
 
 def check_rounded(path: Path | str, rounded: Collection[str], of_ids: Collection[str]) -> None:
-    """Refuse columns of ids whose numbers have more digits than their program keeps."""
+    """Refuse id columns with numbers of more digits than their program stores."""
     for name in of_ids:
         if name in rounded:
             raise BrokenIds(
@@ -61,13 +61,12 @@ def check_ids(
     left_out: float = 0.0,
     addressed: Callable[[set[str]], Collection[str]] | None = None,
 ) -> None:
-    """Refuse platform ids that a program has read as numbers and rounded.
+    """Refuse platform ids that a program parsed as numbers and rounded.
 
-    Scientific notation is refused, unless it is in so small a share that the caller has its rows `left_out`; `first` is the
-    row of the first id. Other rounding shows in the ids together:
-    zeros after the 15th digit in far more of them than chance gives, or all of them numbers that a float holds exactly.
-    Where an id is in several rows (`repeated`), it counts once. `addressed` gives those of some ids that are also in an
-    address of their own row: these are whole.
+    Scientific notation is refused if more than the share `left_out` of the ids has it; `first` is the row of the first id.
+    Other rounding shows in the ids together: zeros after the 15th digit far more often than by chance, or only numbers that a
+    float represents exactly. An id in several rows (`repeated`) counts once. `addressed` returns the ids that also occur in a
+    URL of their row, which are intact.
     """
     broken = [(number, post_id) for number, post_id in enumerate(ids, start=first) if is_broken(post_id)]
     if len(broken) > left_out * len(ids):
@@ -89,10 +88,10 @@ def check_ids(
 
 
 def _beyond_chance(ids: Sequence[str], cut: int) -> bool:
-    """Whether so many ids with nothing but zeros after the 15th digit are next to impossible by chance.
+    """True if this many ids with only zeros after the 15th digit are practically impossible by chance.
 
-    Of evenly distributed ids of d digits a share of 10^-(d−15) ends so; of X's, which are mostly multiples of 4096, up to
-    5^-(d−15). The share of larger counts is at most exp(−n·KL(share found‖share expected)) (Chernoff).
+    A share of 10^-(d−15) of evenly distributed ids with d digits ends like this; of X's, mostly multiples of 4096, up to
+    5^-(d−15). The probability of larger counts is at most exp(−n·KL(observed share‖expected share)) (Chernoff).
     """
     if not cut:
         return False

@@ -1,4 +1,4 @@
-"""Tables in JSON: objects in a list or one a line, data frames as pandas writes them, and labels by their ids."""
+"""Tables in JSON: a list of objects or one per line, data frames as written by pandas, and labels by id."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LARGEST_DOCUMENT = 512 << 20
 
 
 def decoded(data: bytes | str) -> Any:
-    """A JSON document; an object with two values of one name is an error, since nobody can say which is meant."""
+    """Decode a JSON document. A repeated key with different values is an error, because either could be meant."""
     text = data if isinstance(data, str) else data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace")
     try:
         document = json.loads(text, object_pairs_hook=_object)
@@ -36,7 +36,7 @@ def decoded(data: bytes | str) -> Any:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) < len(pairs):
-        for name, value in pairs:  # empty objects may stand twice: RumourEval's own key has some
+        for name, value in pairs:  # empty objects may be repeated, as in RumourEval's own key
             if value != values[name]:
                 raise InputError(
                     f"'{name}' occurs twice in one object, with different values", remedy="Keep one"
@@ -45,7 +45,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def documents(path: Path, text: str) -> list[Any]:
-    """The documents of a JSON file: one, or one a line."""
+    """Return the documents of a JSON file: one, or one per line."""
     if not text.strip():
         raise InputError("is empty", file=path)
     try:
@@ -63,7 +63,7 @@ def documents(path: Path, text: str) -> list[Any]:
 
 
 def open_json(opened: Open) -> Table:
-    """A table in a JSON file: one object a line, or one document."""
+    """Open a table in a JSON file: one object per line, or one document."""
     with opened() as file:
         lines = (line for line in bounded_lines(file) if line.strip())
         if _is_object(next(lines, b"")) and next(lines, b""):
@@ -78,7 +78,7 @@ def open_json(opened: Open) -> Table:
 
 
 def _is_object(line: bytes) -> bool:
-    """Whether a line is an object on its own."""
+    """True if a line is a complete object."""
     try:
         return isinstance(decoded(line), dict)
     except InputError:
@@ -86,7 +86,7 @@ def _is_object(line: bytes) -> bool:
 
 
 def table_of(document: Any) -> Table:
-    """The table that a JSON document holds."""
+    """Return the table in a JSON document."""
     if isinstance(document, dict):
         if is_split(document):
             names = [str(name) for name in document["columns"]]
@@ -107,7 +107,7 @@ def table_of(document: Any) -> Table:
 
 
 def is_split(document: Any) -> bool:
-    """`to_json(orient="split")`: names, then rows of values."""
+    """True for `to_json(orient="split")`: names, then rows of values."""
     return (
         isinstance(document, dict)
         and isinstance(document.get("columns"), list)
@@ -117,7 +117,7 @@ def is_split(document: Any) -> bool:
 
 
 def is_frame(document: Any) -> bool:
-    """A data frame in one object: its columns and data apart, or an object a column or a row, all of the same names."""
+    """True for a data frame as one object: columns and data separately, or one object per column or row with the same keys."""
     if not isinstance(document, dict) or not document:
         return False
     inner = list(document.values())
@@ -127,7 +127,7 @@ def is_frame(document: Any) -> bool:
 
 
 def is_row(row: Any) -> bool:
-    """A row of a frame as a JSON object: most of its values are no objects."""
+    """True for a frame's row as a JSON object: most of its values are not objects."""
     if not isinstance(row, dict) or len(row) < 2:
         return False
     plain = sum(not isinstance(value, dict) for value in row.values())
@@ -135,7 +135,7 @@ def is_row(row: Any) -> bool:
 
 
 def _frame(document: dict[str, dict[str, Any]]) -> Table:
-    """An object a row by its id, which is then a first column without a name; or an object a column."""
+    """Read one object per row by id, which becomes an unnamed first column; or one object per column."""
     inner = list(next(iter(document.values())))
     numbered = all(name.isdigit() for name in inner)
     if not numbered and (_are_names(inner) or all(key.isdigit() for key in document)):
@@ -150,7 +150,7 @@ def _are_names(names: Iterable[str]) -> bool:
 
 
 def _listed(document: dict[str, Any]) -> list[Any] | None:
-    """The one list of objects that a document holds under a name."""
+    """Return the only list of objects in a document."""
     lists = [
         part for part in document.values() if isinstance(part, list) and part and isinstance(part[0], dict)
     ]
@@ -158,7 +158,7 @@ def _listed(document: dict[str, Any]) -> list[Any] | None:
 
 
 def _labels(document: dict[str, Any]) -> dict[str, Any]:
-    """Labels by the ids of their items, as RumourEval's answers have them; none if the document is something else."""
+    """Return labels by item id, as in RumourEval's answers; None for other documents."""
     tasks = [name for name in document if name.lower().startswith("subtaska")]
     if not tasks:
         plain = bool(document) and all(isinstance(label, str | None) for label in document.values())
@@ -173,7 +173,7 @@ def _labels(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _table(form: str, names: list[str], rows: Sequence[Any]) -> Table:
-    """A table of values that are in memory."""
+    """Return a table of values in memory."""
     table = Table(form, names, lambda: iter(read), begins=1)
     read = [_row(number, values, table) for number, values in enumerate(rows, start=1)]
     return table
@@ -215,14 +215,14 @@ NAMES = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def _every_name(opened: Open) -> list[str]:
-    """The columns of all rows: a file may continue with another program's."""
+    """Return the columns of all rows, because a file may contain another program's rows."""
     names: dict[str, None] = {}
     with opened() as file:
         for line in bounded_lines(file):
             try:
                 own = NAMES.decode(line.removeprefix(codecs.BOM_UTF8)).keys()
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                continue  # the reader of rows says so
+                continue  # reported when rows are read
             if not own <= names.keys():
                 names |= dict.fromkeys(own)
             if len(names) > MOST_COLUMNS:

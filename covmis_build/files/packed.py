@@ -1,4 +1,4 @@
-"""What is compressed (gzip, bzip2, xz, zstd), decompressed as it is read, and to no more than its size allows."""
+"""Decompress gzip, bzip2, xz and zstd streams, limited in relation to the compressed size."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 18
 SMALLEST_ROOM = 64 << 10
-"""Compressed files of less are allowed to decompress to as much as one of this size."""
+"""Smaller compressed files may decompress to as much as one of this size."""
 
 
 class Limits(NamedTuple):
-    """What is read at all: bytes of the longest line, and how many times its size a compressed file may decompress to."""
+    """Limits of reading: bytes of a line, and decompression ratio."""
 
     longest_line: int = 64 << 20
     unpacked_ratio: int = 1000
 
 
 PACKED = (*ODD, zstandard.ZstdError, tarfile.TarError)
-"""What goes wrong when something is decompressed; of zip files also names that are no text, passwords, unknown packings."""
+"""Errors of decompression; for zip files also invalid names, passwords, and unknown methods."""
 
 _MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zst", b"\xfd7zXZ": "xz"}
 _MAGIC |= {
@@ -39,7 +39,7 @@ _MAGIC |= {
 
 
 def kind(head: bytes) -> str:
-    """How a file that begins so is compressed; empty if it is not."""
+    """Return a file's compression from its first bytes; empty if uncompressed."""
     return next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "")
 
 
@@ -47,11 +47,11 @@ STREAMS: dict[str, Callable[[], Any]] = {
     "bz2": bz2.BZ2Decompressor, "xz": lambda: lzma.LZMADecompressor(memlimit=MOST_MEMORY),
 }  # fmt: skip
 MOST_MEMORY = 512 << 20
-"""Bytes that an xz file may ask for to be decompressed; `xz -9` asks for 65 MiB."""
+"""Maximum memory that an xz file may require; `xz -9` requires 65 MiB."""
 
 
 def unpacked(file: IO[bytes], packed: str) -> IO[bytes]:
-    """A stream without its packing; zstd with windows of up to 2 GiB, and all frames of a file."""
+    """Return the decompressed stream; zstd with windows of up to 2 GiB, and all frames of a file."""
     if packed == "gz":
         return gzip.open(file)  # type: ignore[return-value]
     if packed in STREAMS:
@@ -63,7 +63,7 @@ def unpacked(file: IO[bytes], packed: str) -> IO[bytes]:
 
 
 class _Bounded(io.RawIOBase):
-    """A stream that gives no more than `left` bytes: a few kilobytes may decompress to terabytes."""
+    """A stream limited to `left` bytes, because a few kilobytes may decompress to terabytes."""
 
     def __init__(self, stream: IO[bytes], left: int, ratio: int) -> None:
         self.stream, self.left, self.ratio = stream, left, ratio
@@ -87,7 +87,7 @@ class _Bounded(io.RawIOBase):
             except PACKED as problem:
                 if not count:
                     raise
-                self.problem = problem  # what stands before it is whole, and is given first
+                self.problem = problem  # the content before it is complete, and returned first
                 break
             if not content:
                 break
@@ -106,9 +106,9 @@ class _Bounded(io.RawIOBase):
 
 
 class _Streams(io.RawIOBase):
-    """What bz2 and xz have compressed, in one stream or several; behind the last stands nothing, or it is said.
+    """One or several bz2 or xz streams; anything after the last is reported.
 
-    Python's own readers take whatever is damaged at the beginning of a stream for the end of all.
+    Python's own readers treat a damaged beginning of a stream as the end of the file.
     """
 
     def __init__(self, file: IO[bytes], machine: Callable[[], Any]) -> None:
@@ -144,6 +144,6 @@ class _Streams(io.RawIOBase):
 
 
 def bounded(stream: IO[bytes], size: int, limits: Limits) -> IO[bytes]:
-    """What decompresses a file of this size, and refuses to give more than the limits allow."""
+    """Limit the decompressed stream of a file of this size."""
     room = limits.unpacked_ratio * max(size, SMALLEST_ROOM)
     return _Bounded(stream, room, limits.unpacked_ratio)  # type: ignore[return-value]

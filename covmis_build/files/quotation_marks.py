@@ -1,7 +1,7 @@
-"""Whether a table's quotation marks quote its cells, or are signs of its texts.
+"""Detect whether a table's quotation marks quote cells, or are characters of its texts.
 
-Who writes tabs between cells often quotes none of them: `1<tab>"No!" she said`. Read as quoted, such a cell has no end
-that belongs to it, or it takes in the rows below up to the next quotation mark, without a word.
+Programs that separate cells by tabs often do not quote: `1<tab>"No!" she said`. If parsed as quoted, such a cell has no
+end, or silently includes the rows below up to the next quotation mark.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ TWICE = (
 _QUOTED = re.compile(r'"[^"\t]*"(?:\t"[^"\t]*")*')
 
 
-def are_signs(lines: Callable[[], Iterable[str]], separator: str) -> bool:
-    r"""Whether each line by itself has all cells, while quoted some would not end on their line.
+def are_literal(lines: Callable[[], Iterable[str]], separator: str) -> bool:
+    r"""True if each line has all cells when unquoted, while some would not end on their line when quoted.
 
-    >>> are_signs(lambda: ['id\ttext\n', '1\t"No!" she said\n'], "\t"), are_signs(lambda: ['1\t"No!"\n'], "\t")
+    >>> are_literal(lambda: ['id\ttext\n', '1\t"No!" she said\n'], "\t"), are_literal(lambda: ['1\t"No!"\n'], "\t")
     (True, False)
-    >>> are_signs(lambda: ['id\tby\ttext\n', '1\ta\t"No\n', 'and no"\n'], "\t")
+    >>> are_literal(lambda: ['id\tby\ttext\n', '1\ta\t"No\n', 'and no"\n'], "\t")
     False
     """
     if separator != "\t":
         return False
-    told = _told_by(lines())
+    told = _findings(lines())
     if told.tabs < 1:
         return False
     if told.odd_line:
@@ -46,30 +46,30 @@ def are_signs(lines: Callable[[], Iterable[str]], separator: str) -> bool:
         return True
 
 
-class _Told(NamedTuple):
-    """What a file tells of its marks, line by line: `tabs` of the first line, none if its cells are quoted."""
+class _Findings(NamedTuple):
+    """Findings about a file's quotation marks; `tabs` of the first line, none if its cells are quoted."""
 
     tabs: int
     marked: bool
     odd_line: int = 0
-    """The first with more tabs or fewer."""
+    """The first line with another number of tabs."""
     odd_tabs: int = 0
 
 
-def _told_by(lines: Iterable[str]) -> _Told:
+def _findings(lines: Iterable[str]) -> _Findings:
     marked, tabs = False, -1
     for number, line in enumerate(lines, start=1):
         if tabs < 0 and _QUOTED.fullmatch(line.strip()):
-            return _Told(0, marked)
+            return _Findings(0, marked)
         marked = marked or '"' in line
         tabs = line.count("\t") if tabs < 0 else tabs
         if line.count("\t") != tabs and line.strip():
-            return _Told(tabs, marked, number, line.count("\t"))
-    return _Told(tabs, marked)
+            return _Findings(tabs, marked, number, line.count("\t"))
+    return _Findings(tabs, marked)
 
 
-def _refuse_rows_in_a_row(lines: Iterable[str], told: _Told) -> None:
-    """Lines that are whole rows on their own would become one row, if marks quote: nobody can know which is meant."""
+def _refuse_rows_in_a_row(lines: Iterable[str], told: _Findings) -> None:
+    """Refuse lines that are complete rows but would be joined if marks quote, because either could be meant."""
     whole: list[bool] = []
 
     def seen() -> Iterator[str]:
@@ -89,11 +89,11 @@ def _refuse_rows_in_a_row(lines: Iterable[str], told: _Told) -> None:
                 )
             whole.clear()
     except csv.Error:
-        return  # the reader says so, and keeps what came before
+        return  # the reader reports it, and keeps what came before
 
 
-def rows_of(lines: Iterable[str], separator: str, *, signs: bool) -> Iterator[list[str]]:
-    """The cells of each row; `signs`: quotation marks are signs of the texts."""
-    if signs:
+def rows_of(lines: Iterable[str], separator: str, *, quotes_are_literal: bool) -> Iterator[list[str]]:
+    """Return the cells of each row; with `quotes_are_literal`, quotation marks are characters of the texts."""
+    if quotes_are_literal:
         return csv.reader(lines, delimiter=separator, quoting=csv.QUOTE_NONE)
     return csv.reader(lines, delimiter=separator, strict=True)

@@ -1,4 +1,4 @@
-"""Opening a table: which of the readers reads a file is seen from its first bytes."""
+"""Open a table with the right reader, detected from its first bytes."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ SUFFIXES = frozenset(
         *WORKBOOKS,
     }
 )
-"""How the names of tables end; what a file is follows from its first bytes."""
+"""Extensions of tables; the format is detected from the content."""
 ZIP = b"PK\x03\x04"
 
 
 def open_table(
     opened: Open, *, names: Sequence[str] = (), with_column: str = "", header: bool = True
 ) -> Table:
-    """The table in a file. What cannot be read is an InputError, of a row when it is reached.
+    """Open the table in a file. Unreadable content is an InputError, for a row when it is reached.
 
-    `names` are the columns of a file without a header; without `header` they are its numbers. `with_column` chooses the
-    sheet of a workbook.
+    `names` are the columns of a file without header; if `header` is false they are numbers. `with_column` chooses the worksheet of
+    a workbook.
     """
     with doubted(""):
         return one_of_each_name(_by_its_beginning(opened, names, with_column, header=header))
@@ -78,50 +78,50 @@ def _by_its_beginning(opened: Open, names: Sequence[str], with_column: str, *, h
 
 @dataclass(frozen=True)
 class Sheet:
-    """A whole table: its rows as texts by column, with the row's number in its file."""
+    """A whole table: its rows as texts by column, with row numbers in the file."""
 
     header: list[str]
     rows: list[dict[str, str]]
     numbers: list[int]
     begins: int = 2
-    """The number of the first row below the header."""
+    """Number of the first row below the header."""
     form: str = ""
     notes: list[str] = field(default_factory=list)
     rounded: frozenset[str] = frozenset()
-    """Columns with whole numbers of more digits than their program keeps."""
+    """Columns of integers with more digits than their program stores."""
     doubts: list[Doubt] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
     problems: dict[int, str] = field(default_factory=dict)
-    """Rows that are not taken, and why."""
+    """Row → why it is not imported."""
 
     def whole(self, path: Path) -> list[dict[str, str]]:
-        """The rows, if all of them are taken."""
+        """Return the rows, or raise an error if some are not imported."""
         for row, problem in self.problems.items():
             raise InputError(problem, file=path, row=row, remedy="Mend the row, or remove it")
         return self.rows
 
     def frame(self) -> pd.DataFrame:
-        """The rows as a data frame of texts."""
+        """Return the rows as a data frame of texts."""
         import pandas as pd
 
         return pd.DataFrame(self.rows, columns=list(dict.fromkeys(self.header)), dtype=object)
 
     @property
     def gap(self) -> int:
-        """The row of the first empty line that others follow; 0 if there is none."""
+        """Return the first empty row that is followed by others; 0 if there is none."""
         known = {*self.numbers, *self.problems}
         return next(
             (number for number in range(self.begins, max(known, default=0)) if number not in known), 0
         )
 
     def doubt_of(self, column: str) -> Doubt | None:
-        """The first cell of a column that may not show what was meant."""
+        """Return the first cell of a column that may not show the intended value."""
         at = self.header.index(column) + 1
         return next((doubt for doubt in self.doubts if doubt.column == at), None)
 
 
 def report(path: Path, sheet: Sheet) -> None:
-    """Say what had to be supposed of a file, where nothing else shows it."""
+    """Report assumptions about a file that are not visible elsewhere."""
     for note in sheet.notes:
         log.warning("%s: %s", path, note)
 
@@ -129,7 +129,7 @@ def report(path: Path, sheet: Sheet) -> None:
 def read_table(
     path: Path, *, own: bool = False, names: Sequence[str] = (), with_column: str = "", header: bool = True
 ) -> Sheet:
-    """A whole table, read in a child process; a study's `own` file must be UTF-8 and have no row that is too long."""
+    """Read a whole table in a child process. A study's `own` file must be UTF-8 without rows that are too long."""
     if path.is_dir():
         raise InputError("is a folder, not a file", file=path, remedy="Name the file inside it")
     if not path.exists():
@@ -160,15 +160,17 @@ def _read(path: Path, names: Sequence[str], with_column: str, header: bool) -> S
         raise InputError(f"is not {what}, as its name says", remedy="Save it again, or rename it")
     packed = kind(head)
     data = _unpacked(path, packed) if packed else bytes_of(path)
-    return _whole(open_table(lambda: io.BytesIO(data), names=names, with_column=with_column, header=header))
+    return _read_to_end(
+        open_table(lambda: io.BytesIO(data), names=names, with_column=with_column, header=header)
+    )
 
 
-WORKBOOK = ((ZIP, OLD_EXCEL), "a workbook")  # one with a password is compressed in the old way
+WORKBOOK = ((ZIP, OLD_EXCEL), "a workbook")  # password-protected workbooks use the old container
 BEGINNINGS = {
     **dict.fromkeys(WORKBOOKS - {".xls"}, WORKBOOK), ".parquet": ((PARQUET,), "a Parquet file"),
     ".npy": ((NUMPY,), "a numpy array"), ".gz": ((b"\x1f\x8b",), "packed with gzip"),
 }  # fmt: skip
-"""How files of these names begin; other programs' tables are often called .xls."""
+"""First bytes of files with these extensions; other programs' tables are often named .xls."""
 
 
 def _unpacked(path: Path, packed: str) -> bytes:
@@ -181,11 +183,11 @@ def _unpacked(path: Path, packed: str) -> bytes:
 
 
 def sheet_of(document: Any) -> Sheet:
-    """The table in a JSON document."""
-    return _whole(one_of_each_name(table_of(document)))
+    """Return the table in a JSON document."""
+    return _read_to_end(one_of_each_name(table_of(document)))
 
 
-def _whole(table: Table) -> Sheet:
+def _read_to_end(table: Table) -> Sheet:
     rows, numbers, problems = list[dict[str, str]](), list[int](), dict[int, str]()
     nameless = [at for at, name in enumerate(table.header) if not name]
     for number, cells, problem in table.rows():

@@ -1,7 +1,7 @@
-"""A table that another person has made, whatever its file: the one reader of CSV, JSON rows, workbooks, Parquet and Arrow.
+"""Tables from others in any file format: one model for CSV, JSON rows, workbooks, Parquet and Arrow.
 
-A cell is text: numbers as their digits, times in ISO, lists as JSON, nothing as "". What is odd has one outcome
-everywhere (docs/reference/odd-tables.md); what had to be supposed is in the notes.
+A cell is text: numbers as digits, times in ISO, lists as JSON, missing values as "". Unusual content is handled the same
+everywhere (docs/reference/odd-tables.md); notes state the assumptions.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 MOST_COLUMNS = 16_384
-"""As many as a spreadsheet can have."""
+"""Maximum number of columns, as in spreadsheets."""
 EXACT = 2**53
-"""Whole numbers below it are exact as floats."""
+"""Floats are exact for integers below."""
 
 
 class Row(NamedTuple):
-    """A row: its number, as its own program counts rows; as many cells as the header has; and why it is not to be taken."""
+    """A row: its number as its own program counts, as many cells as the header, and why it is not to be imported."""
 
     number: int
     cells: list[str]
@@ -35,7 +35,7 @@ class Row(NamedTuple):
 
 
 class Doubt(NamedTuple):
-    """A cell that may not show what was meant, by row and column (both from 1)."""
+    """A cell that may not show the intended value, by row and column (both from 1)."""
 
     row: int
     column: int
@@ -43,12 +43,12 @@ class Doubt(NamedTuple):
 
     @property
     def place(self) -> str:
-        """The cell as spreadsheets name it."""
+        """The cell's name in spreadsheets."""
         return f"{letters(self.column)}{self.row}"
 
 
 class Mark(NamedTuple):
-    """What a workbook says of a cell beyond its value: `note`, `struck` or `formula`, by row and column (from 1)."""
+    """A workbook's additional information on a cell: `note`, `struck` or `formula`, by row and column (from 1)."""
 
     row: int
     column: int
@@ -58,29 +58,29 @@ class Mark(NamedTuple):
 
 @dataclass(slots=True)
 class Table:
-    """A table in a file: its header, and its rows as often as they are requested."""
+    """A table in a file: its header, and its rows, which can be read repeatedly."""
 
     form: str
     header: list[str]
     rows: Callable[[], Iterator[Row]]
     notes: list[str] = field(default_factory=list)
-    """What had to be supposed, and what is not read."""
+    """Assumptions, and content that is not read."""
     rounded: set[str] = field(default_factory=set)
-    """Columns with whole numbers of more digits than their program keeps; known when all rows have been read."""
+    """Columns of integers with more digits than their program stores; complete after all rows were read."""
     doubts: list[Doubt] = field(default_factory=list)
     """Merged cells and formulas without a value: their cells are blank."""
     marks: list[Mark] = field(default_factory=list)
-    """Notes, struck-through cells and formulas of a sheet that was chosen by a column."""
+    """Notes, struck-through cells and formulas of a worksheet that was chosen by a column."""
     short: set[int] = field(default_factory=set)
-    """Rows with fewer cells than the header, as far as they have been read; the others count as empty."""
+    """Rows read so far with fewer cells than the header; missing cells are empty."""
     begins: int = 2
-    """The number of the first row below the header."""
+    """Number of the first row below the header."""
     of_spreadsheets: bool = False
-    """Whether spreadsheets read it: an apostrophe then keeps cells from being treated as formulas."""
+    """True if spreadsheets open it: an apostrophe then prevents cells from being formulas."""
 
 
 def cell(value: Any) -> str:
-    """A value as the text of a cell.
+    """Convert a value to the text of a cell.
 
     >>> cell(12.0), cell(0.5), cell(None), cell(["a", 1]), cell(True)
     ('12', '0.5', '', '["a", 1]', 'true')
@@ -105,7 +105,7 @@ def _of_clock(value: timedelta) -> str:
 
 
 def _as_json(value: Any) -> str:
-    """A list or an object in a cell.
+    """Convert a list or an object to the text of a cell.
 
     >>> from datetime import date
     >>> _as_json([date(2020, 4, 22), "ü"])
@@ -124,11 +124,11 @@ TEXT_OF: dict[type, Callable[[Any], str]] = {
     tuple: _as_json,
     dict: _as_json,
 }
-"""How values that are no texts are written; a time is a date, too, and true an integer."""
+"""Converters of values that are not text; the order matters: a time is also a date, and true an integer."""
 
 
 def values_of(text: str) -> list[str]:
-    r"""The values of a cell that holds several: one a line, or a JSON list.
+    r"""Split the text of a cell with several values: one per line, or a JSON list.
 
     >>> values_of("a\n b"), values_of('["a", "b"]')
     (['a', 'b'], ['a', 'b'])
@@ -140,7 +140,7 @@ def values_of(text: str) -> list[str]:
 
 
 def list_of(text: str) -> list[Any] | None:
-    """The JSON list that a cell holds, if it holds one."""
+    """Return the JSON list in a cell, if any."""
     if not text.lstrip().startswith("["):
         return None
     try:
@@ -151,7 +151,7 @@ def list_of(text: str) -> list[Any] | None:
 
 
 def letters(column: int) -> str:
-    """A column's name, as spreadsheets show it.
+    """Return a column's letters in spreadsheets.
 
     >>> letters(1), letters(26), letters(27), letters(16384)
     ('A', 'Z', 'AA', 'XFD')
@@ -164,7 +164,7 @@ def letters(column: int) -> str:
 
 
 def of_width(number: int, cells: list[str], width: int) -> Row:
-    """A row of as many cells as the header has; what stands beyond its last column is a problem.
+    """Fit a row to the header's number of cells; content beyond the last column is a problem.
 
     >>> of_width(2, ["1", "a"], 3).cells, of_width(3, ["1", "a", "b"], 2).problem
     (['1', 'a', ''], "'b' is beyond the last column")
@@ -175,11 +175,11 @@ def of_width(number: int, cells: list[str], width: int) -> Row:
 
 
 TITLES = 3
-"""Lines that may stand above a header: a title, groups of columns, nothing."""
+"""Maximum number of lines above a header: a title, column groups, blank lines."""
 
 
 def header_line(lines: Sequence[Sequence[str]]) -> int:
-    """Which of the first lines is the header: not a title, above which the others begin.
+    """Return which of the first lines is the header, skipping titles above it.
 
     >>> header_line([["Posts of May", ""], ["id", "text"], ["1", "a"]])
     1
@@ -201,20 +201,20 @@ def header_line(lines: Sequence[Sequence[str]]) -> int:
 
 
 def _is_header(line: Sequence[str]) -> bool:
-    """Whether a first line is a header though others are longer: it has names that are known, or an index without a name."""
+    """True if a first line is a header although others are longer: it has known names, or an unnamed index."""
     filled = [text for text in line if text.strip()]
     without_index = len(filled) > 1 and len(filled) == len(line) - 1 and not line[0].strip()
     return without_index or (len(filled) > 1 and any(map(is_known, filled)))
 
 
 def above_header(lines: Sequence[Sequence[str]]) -> list[str]:
-    """A note on lines above a header, if there are any."""
+    """Return a note on lines above a header, if any."""
     text = next((text for line in lines for text in line if text.strip()), "")
     return [f"{counted(len(lines), 'lines')} above the header left out, with '{text[:40]}'"] if lines else []
 
 
 def is_no_header(header: Sequence[str]) -> bool:
-    """Whether a column is called by a long number, a date or a whole text, as no person calls one."""
+    """True if a column name is a long number, a date or a text, which is no plausible name."""
     return any(len(name) > LONGEST_NAME or NO_NAME.search(name.strip()) for name in header)
 
 
@@ -223,7 +223,7 @@ NO_NAME = re.compile(r"^\d{9,}$|\d\d:\d\d|\d{4}[-/.年]\d{1,2}[-/.月]\d{1,2}")
 
 
 def one_of_each_name(table: Table) -> Table:
-    """Refuse two columns of one name that differ; of equal ones the first is kept."""
+    """Refuse two columns of the same name that differ; of equal ones the first is kept."""
     again = [name for name in dict.fromkeys(table.header) if name and table.header.count(name) > 1]
     if not again:
         return table

@@ -1,4 +1,4 @@
-"""TOML files, as somebody may have sent them: small, since reading a name of many parts takes the square of their number."""
+"""Read TOML files, limited in size because parsing a key takes quadratic time in its number of parts."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 LARGEST = 256 << 10
 MOST_DOTS = 1000
-"""In one line: a name of 30,000 parts takes half a minute."""
+"""Maximum dots in one line: a key with 30,000 parts takes half a minute."""
 
 
 def read(path: Path) -> dict[str, Any]:
-    """What the file says."""
+    """Read a TOML file."""
     return parsed(bytes_of(path, most=LARGEST), path)
 
 
 def parsed(data: bytes, path: Path) -> dict[str, Any]:
-    """What these bytes of a file say."""
+    """Parse the bytes of a TOML file."""
     if len(data) > LARGEST:
         raise InputError(f"is larger than {LARGEST >> 10} KiB", file=path)
     try:
@@ -34,7 +34,7 @@ def parsed(data: bytes, path: Path) -> dict[str, Any]:
             raise InputError(f"a line with more than {MOST_DOTS:,} dots", file=path, row=row)
     try:
         return tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # also a number of thousands of digits
+    except (ValueError, RecursionError) as error:  # also for a number with thousands of digits
         raise InputError(
             f"is not TOML: {error}", file=path, remedy="Put text in quotes and lists in brackets"
         ) from None

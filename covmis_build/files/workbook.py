@@ -1,7 +1,6 @@
-"""Tables in workbooks of Excel and Calc: the sheet that people see, and what its cells do not say.
+"""Tables in Excel and Calc workbooks: the visible worksheet, and information that cell values do not show.
 
-Cells come from calamine. Formulas without a value, cells with an error, notes and struck-through text are looked up in
-the file's XML, where they are few.
+calamine reads the cells. Formulas without value, error cells, notes and struck-through text come from the file's XML.
 """
 
 from __future__ import annotations
@@ -36,15 +35,15 @@ if TYPE_CHECKING:
 
 SUFFIXES = {".xlsx", ".xlsm", ".xls", ".xlsb", ".ods"}
 OLD_EXCEL = b"\xd0\xcf\x11\xe0"
-"""How an .xls file begins."""
+"""First bytes of an .xls file."""
 LARGEST = 512 << 20
-"""Bytes that the parts of a workbook decompress to, and of an .xls file."""
+"""Maximum decompressed bytes of a workbook's parts, and of an .xls file."""
 KEPT_DIGITS = 15
-"""Digits that a spreadsheet keeps of a number; the rest become zeros."""
+"""Digits of a number that a spreadsheet stores; the rest become zeros."""
 
 
 def open_workbook(content: BytesIO, with_column: str = "") -> Table:
-    """The first sheet that people see; or the one sheet with this column in its first row."""
+    """Open the first visible worksheet, or the only one with this column in its first row."""
     from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
 
     is_zip = zipfile.is_zipfile(content)
@@ -84,7 +83,7 @@ class _Sheet(NamedTuple):
 
     @property
     def first(self) -> tuple[int, int]:
-        """Row and column of its first cell, from 1."""
+        """Row and column of the first cell, from 1."""
         row, column = self.cells.start or (0, 0)
         return row + 1, column + 1
 
@@ -112,9 +111,9 @@ def _with_column(sheets: Sequence[_Sheet], name: str) -> _Sheet:
 
 
 def _names(sheet: _Sheet) -> set[str]:
-    """A sheet's columns, in small letters."""
+    """Return a worksheet's column names in lower case."""
     beginning = [_without_end(line) for line in islice(sheet.lines(), TITLES + 1)]
-    with suppress(InputError):  # a sheet that is not looked for may be anything
+    with suppress(InputError):  # other worksheets may contain anything
         return {text.strip().casefold() for text in beginning[header_line(beginning)]} if beginning else set()
     return set()
 
@@ -152,12 +151,12 @@ def _table(sheet: _Sheet, form: str) -> Table:
 
 
 def _without_end(line: list[str]) -> list[str]:
-    """A line up to its last cell that is not empty."""
+    """Return a line up to its last non-empty cell."""
     return line[: max((at + 1 for at, text in enumerate(line) if text.strip()), default=0)]
 
 
 def _merged(table: Table, top: int, left: int, bottom: int, sheet: _Sheet) -> None:
-    """Doubt what is blank below the first row of a merged cell; its columns count from the sheet's first."""
+    """Mark the blank cells below the first row of merged cells; columns count from the sheet's first."""
     column = left - sheet.first[1] + 1
     if not any(table.header[column - 1 : column]):
         return
@@ -170,7 +169,7 @@ def _merged(table: Table, top: int, left: int, bottom: int, sheet: _Sheet) -> No
 
 
 def _other_sheets(header: Sequence[str], others: Sequence[_Sheet]) -> list[str]:
-    """Notes on sheets that are not read; one that continues with the first is an error."""
+    """Return notes on worksheets that are not read. One with the same columns as the first is an error."""
     notes, begins = [], {sheet.at: list(islice(filter(any, sheet.lines()), 2)) for sheet in others}
     for sheet in others:
         names, *rows = begins[sheet.at] or [[]]
@@ -188,11 +187,11 @@ def _other_sheets(header: Sequence[str], others: Sequence[_Sheet]) -> list[str]:
     return notes
 
 
-# What cells do not say
+# Information that cell values do not show
 
 
 class _Marks(NamedTuple):
-    """Places in a sheet, as rows and columns from 1; of notes and formulas with their text."""
+    """Positions in a worksheet, as rows and columns from 1; for notes and formulas with their text."""
 
     merged: list[tuple[int, int, int]]
     formulas: list[tuple[int, int]]
@@ -203,7 +202,7 @@ class _Marks(NamedTuple):
 
 
 def _add_marks(table: Table, sheet: _Sheet, content: BytesIO, *, whole: bool) -> None:
-    """Add what cells do not say: all of it (`whole`), or that it is there."""
+    """Add the information that cell values do not show: all of it (`whole`), or that it exists."""
     with zipfile.ZipFile(content) as parts:
         marks = _of_calc(parts, sheet.at) if "content.xml" in parts.namelist() else _of_excel(parts, sheet.at)
     for top, left, bottom in marks.merged:
@@ -291,7 +290,7 @@ def _place(match: re.Match[bytes]) -> tuple[int, int]:
 
 
 def _part_of_sheet(parts: zipfile.ZipFile, at: int) -> str:
-    """The part of the file that holds a sheet."""
+    """Return the part of the file with a worksheet."""
     try:
         sheets = ET.fromstring(parts.read("xl/workbook.xml")).find(f"{MAIN}sheets")  # noqa: S314 - expat refuses entities that grow
         relations = ET.fromstring(parts.read("xl/_rels/workbook.xml.rels"))  # noqa: S314 - likewise
@@ -305,7 +304,7 @@ def _part_of_sheet(parts: zipfile.ZipFile, at: int) -> str:
 
 
 def _crossed_styles(parts: zipfile.ZipFile) -> set[int]:
-    """The styles of cells whose text is struck through, by their numbers."""
+    """Return the style numbers of struck-through cells."""
     if "xl/styles.xml" not in parts.namelist():
         return set()
     styles = ET.fromstring(parts.read("xl/styles.xml"))  # noqa: S314 - likewise
@@ -369,7 +368,7 @@ def _marks_of_row(element: ET.Element, row: int, struck: set[str], marks: _Marks
 
 
 def _paragraphs(note: ET.Element) -> str:
-    """What a note says, without its date and author."""
+    """Return a note's text without date and author."""
     return "\n".join("".join(part.itertext()) for part in note if part.tag.endswith("}p"))
 
 

@@ -1,4 +1,4 @@
-"""Where the frames of a zstd file end: the decompressor does not report that the last one is cut off."""
+"""Follow the frames of a zstd file: the decompressor does not report a truncated last one."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
 
 MAGIC = b"\x28\xb5\x2f\xfd"
 SKIPPED, WITH_FIRST = b"\x2a\x4d\x18", range(0x50, 0x60)
-"""How a frame begins that holds no data: one of these bytes, and the others."""
+"""First bytes of a frame without data: one of these, followed by the others."""
 CHECKSUM = 4
 REPEATED = 1
-"""The type of a block that is one byte, however many it represents."""
+"""The type of a block that stores one repeated byte."""
 
 
 def whole(file: IO[bytes], machine: Any, size: int) -> IO[bytes]:
-    """What this file decompresses to, `size` bytes of it read at a time; that it is torn is an error behind all that is there."""
+    """Decompress this file, reading `size` bytes at a time. Truncation is an error after all available content."""
     return _Whole(file, machine, size)  # type: ignore[return-value]
 
 
@@ -50,14 +50,14 @@ class _Whole(io.RawIOBase):
 
 
 class Piece(NamedTuple):
-    """The next bytes of a frame: how many, and whether they are looked at or passed over."""
+    """The next bytes of a frame: how many, and whether they are parsed or skipped."""
 
     size: int
     looked_at: bool = False
 
 
 class _Followed:
-    """A file that is followed while it is read, frame by frame and block by block (RFC 8878, 3.1)."""
+    """Follows a file's frames and blocks while it is read (RFC 8878, 3.1)."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self.file, self.is_torn = file, False
@@ -83,14 +83,14 @@ class _Followed:
         self.file.close()
 
     def _walk(self) -> Generator[Piece, bytes]:
-        """What comes next; each is answered by its bytes, if these are looked at."""
+        """Yield the next piece to read; receives its bytes if it is parsed."""
         while True:
             self.is_torn = False
             magic = yield Piece(len(MAGIC), looked_at=True)
             if magic[1:] == SKIPPED and magic[0] in WITH_FIRST:
                 yield Piece(int.from_bytes((yield Piece(4, looked_at=True)), "little"))
                 continue
-            while magic != MAGIC:  # it is something else, and none of our business
+            while magic != MAGIC:  # other data, which is ignored
                 self.is_torn = False
                 yield Piece(1 << 40)
             (flags,) = yield Piece(1, looked_at=True)

@@ -1,1 +1,1 @@
-"""Which queries does a post satisfy."""
+"""Match posts with queries."""

@@ -1,4 +1,4 @@
-"""Which queries the posts of a block satisfy, in whatever process or machine: the kernel of the stage `retrieve`."""
+"""The kernel of the stage `retrieve`: match a block of posts with the queries, in any process or on any machine."""
 
 from __future__ import annotations
 
@@ -32,25 +32,26 @@ if TYPE_CHECKING:
 LOOKED_AT = (
     "post_id", "text", "urls", "cards", "quote_of", "repost_of", "has_content", "claimed", "part", "row",
 )  # fmt: skip
-"""Columns of the store that matching needs."""
+"""Columns of the store needed for matching."""
 
 FOUND = pa.schema(
     [("part", tables.STRING), ("row", tables.COUNT), ("post_id", tables.STRING), ("claim_id", tables.STRING),
      ("query_id", tables.STRING), ("kind", tables.STRING), ("verified", tables.STRING), ("matched", tables.STRINGS)]
 )  # fmt: skip
-"""A row of the store, and a query that it satisfies (verified: yes), or that a search or a list put it to (no,
-not_applicable)."""
+"""A row of the store with a query that it matches (verified: yes), or to which a search or a list assigned it (no,
+not_applicable).
+"""
 
 WORTH = 8_000
-"""Posts from which on compiled code is worth loading, which takes as long as to match so many without it."""
+"""Minimum number of posts to load compiled code, which takes as long as matching this many without it."""
 LEARNED = 2_000
-"""Posts of which words are counted, so that queries wait under rare ones."""
+"""Posts in which words are counted, so that queries are registered under rare words."""
 FEWER_COLLECTIONS = (100_000, 50, 100)
-"""What is found are many objects that live long; looking for circles among them again and again takes time."""
+"""Garbage collection thresholds: results are many long-lived objects, and frequent collections take time."""
 
 
 class Asked(NamedTuple):
-    """The queries as a process needs them; `sought` is their compiled form, where there are posts enough."""
+    """The queries prepared for a process; `sought` is their compiled form for many posts."""
 
     matcher: Matcher
     sought: Sought | None
@@ -58,9 +59,9 @@ class Asked(NamedTuple):
 
 
 def finding(queries: pd.DataFrame, posts: int, texts: Iterator[pa.Array]) -> partial[pa.Table]:
-    """The kernel that finds what the queries find in so many posts; the first texts say which words are rare.
+    """Return the kernel for this number of posts; the first texts show which words are rare.
 
-    Compiled code is loaded here: processes that are forked then have it, too.
+    Loads compiled code first, so that forked processes have it, too.
     """
     sink, table = pa.BufferOutputStream(), tables.conform(queries, "queries").sort_by("query_id")
     with pa.ipc.new_stream(sink, table.schema) as writer:
@@ -73,7 +74,7 @@ def finding(queries: pd.DataFrame, posts: int, texts: Iterator[pa.Array]) -> par
 
 
 def numbers_found(posts: CountedPosts, queries: pd.DataFrame) -> list[Rows]:
-    """The numbers of the posts that each query finds, ascending: those that `retrieve` finds with it."""
+    """Return the numbers of the posts that each query matches in `retrieve`, ascending."""
     texts = (rows_of(group, ["text"])["text"].chunk(0) for group in posts.groups)
     kernel = finding(queries, len(posts.counts), texts)
     with ThreadPoolExecutor(os.cpu_count()) as threads:
@@ -87,7 +88,7 @@ def numbers_found(posts: CountedPosts, queries: pd.DataFrame) -> list[Rows]:
 
 
 def common_words(texts: Iterable[str], expressions: Iterable[str]) -> tuple[tuple[str, int], ...]:
-    """In how many of these texts the words of queries stand."""
+    """Count the texts that contain each word of the queries."""
     words = {word for text in expressions for word in tokens(text)}
     counts = Counter(word for text in texts for word in words.intersection(tokens(text)))
     return tuple(sorted(counts.items()))
@@ -95,7 +96,7 @@ def common_words(texts: Iterable[str], expressions: Iterable[str]) -> tuple[tupl
 
 @lru_cache(maxsize=2)
 def asked_for(stream: bytes, counts: tuple[tuple[str, int], ...], *, compiled: bool) -> Asked:
-    """The queries of an Arrow stream, made ready once a process."""
+    """Return an Arrow stream's queries, prepared once per process."""
     with pa.ipc.open_stream(stream) as source:
         table = source.read_all()
     columns = {name: table.column(name).to_pylist() for name in Row._fields}
@@ -107,7 +108,7 @@ def asked_for(stream: bytes, counts: tuple[tuple[str, int], ...], *, compiled: b
 
 
 def find(block: pa.Table, *, queries: bytes, counts: tuple[tuple[str, int], ...], compiled: bool) -> pa.Table:
-    """What is found in a block of the store, in the columns LOOKED_AT."""
+    """Return the matches in a block of the store, with the columns LOOKED_AT."""
     gc.set_threshold(*FEWER_COLLECTIONS)
     block = block.combine_chunks()
     asked = asked_for(queries, counts, compiled=compiled)
@@ -125,7 +126,7 @@ def find(block: pa.Table, *, queries: bytes, counts: tuple[tuple[str, int], ...]
 
 
 def matches_of(block: pa.Table, asked: Asked) -> Iterator[tuple[int, list[Match]]]:
-    """The posts of a block that satisfy a query, by their number in it."""
+    """Return the block's posts that match a query, by number."""
     for at, post, linked, cut in _candidates(block, asked):
         matches = asked.matcher.match(post, linked=linked, cut=cut)
         if matches:
@@ -133,7 +134,7 @@ def matches_of(block: pa.Table, asked: Asked) -> Iterator[tuple[int, list[Match]
 
 
 def _candidates(block: pa.Table, asked: Asked) -> Iterator[tuple[int, Post, bool, Cut | None]]:
-    """The posts that may match, whether by a URL, and what was seen in the text, if that is sure."""
+    """Return candidate posts, whether a URL may match, and the text's tokens if certain."""
     if asked.sought is None:
         for at, post in _posts(block, np.arange(len(block))):
             yield at, post, True, None
@@ -146,7 +147,7 @@ def _candidates(block: pa.Table, asked: Asked) -> Iterator[tuple[int, Post, bool
 
 
 def _look(block: pa.Table, sought: Sought, matcher: Matcher) -> tuple[NDArray[np.uint8], dict[int, Cut]]:
-    """One compiled pass over the texts, titles and URLs of a block."""
+    """Run one compiled pass over the texts, titles and URLs of a block."""
     from covmis_build.text.scan import LINK, Owned
 
     texts, urls, cards = (block[name].combine_chunks() for name in ("text", "urls", "cards"))
@@ -165,7 +166,7 @@ def _look(block: pa.Table, sought: Sought, matcher: Matcher) -> tuple[NDArray[np
 
 
 def _posts(block: pa.Table, numbers: NDArray[np.int64]) -> Iterator[tuple[int, Post]]:
-    """Posts of a block with all that decides what they match; those without content match nothing."""
+    """Return posts of a block with all data for matching; those without content match nothing."""
     names = ["post_id", "text", "urls", "cards", "quote_of", "repost_of", "has_content"]
     rows = block.select(names).take(pa.array(numbers)).to_pydict()
     for at, post_id, text, urls, cards, quote_of, repost_of, has_content in zip(
@@ -182,9 +183,9 @@ def _posts(block: pa.Table, numbers: NDArray[np.int64]) -> Iterator[tuple[int, P
 def _claimed(
     block: pa.Table, expressions: dict[str, str]
 ) -> Iterator[tuple[int, str, str, str, str, list[str]]]:
-    """What searches and lists put posts to, with no match; nothing if the query that found one has changed since.
+    """Return unmatched assignments by searches and lists; none if the query changed since.
 
-    A repost without content of its own counts for nothing: the reposted post has a row.
+    A repost without its own content is ignored: the reposted post has a row.
     """
     counts = pc.list_value_length(block["claimed"])
     (numbers,) = np.nonzero(counts.to_numpy() > 0)

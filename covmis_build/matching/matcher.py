@@ -1,9 +1,8 @@
-"""Thousands of queries over a stream of posts: the queries are indexed, not the posts.
+"""Match thousands of queries with a stream of posts: the queries are indexed, not the posts.
 
-Each query waits under the token that it cannot do without and that is rarest; a post wakes only the queries that
-wait under one of its tokens, and only these are looked at in full. Which token a query waits under never changes
-what it matches. URLs are compared by their canonical keys; they are only made of URLs on sites that some
-query asks for.
+Each query is registered under its rarest required token. A post is tested only against the queries registered under its
+tokens. The choice of the token does not change what a query matches. URLs are compared by their canonical keys, which are
+computed only for sites in some query.
 """
 
 from __future__ import annotations
@@ -42,11 +41,11 @@ if TYPE_CHECKING:
     from covmis_build.text.scan import Cut, Sought
 
 REMEMBERED = 1 << 12
-"""URLs whose keys are at hand: what is requested comes again and again."""
+"""Number of cached URL keys; the same URLs occur repeatedly."""
 
 
 class Query(NamedTuple):
-    """A query as the matcher needs it."""
+    """A query prepared for matching."""
 
     query_id: str
     claim_id: str
@@ -58,16 +57,16 @@ _NOTHING: dict[str, None] = {}
 
 
 class Match(NamedTuple):
-    """A query that a post satisfies, and what of it was found: terms, or keys of URLs."""
+    """A query that a post matches, with the matching terms or URL keys."""
 
     query: Query
     found: list[str]
 
 
 class Matcher:
-    """Ask it which queries a post satisfies.
+    """Returns the queries that a post matches.
 
-    `counts` says in how many of some posts a word stands: queries wait under rare words, and are looked at less often.
+    `counts` is the number of posts per word in a sample: queries are registered under rare words and tested less often.
     """
 
     def __init__(self, queries: Iterable[Query], counts: Mapping[str, int] = MappingProxyType({})) -> None:
@@ -93,7 +92,7 @@ class Matcher:
         self._index(counts)
 
     def _index(self, counts: Mapping[str, int]) -> None:
-        """Put every query under its rarest necessary tokens."""
+        """Register every query under its rarest required tokens."""
         self.by_word: dict[str, list[int]] = {}
         self.by_title: dict[str, list[int]] = {}
         self.by_key: dict[str, list[int]] = {}
@@ -107,7 +106,7 @@ class Matcher:
         self.words = frozenset(self.by_word)
 
     def sought(self) -> Sought:
-        """The same for compiled code, once the tokens are settled under which the queries wait."""
+        """Return the search terms for compiled code, once the queries are registered."""
         from covmis_build.text.scan import Sought
 
         words = {
@@ -118,9 +117,9 @@ class Matcher:
         return Sought.of(words, self.cores, self.hosts, names, links=self.asked, every=self.every)
 
     def match(self, post: Post, *, linked: bool = True, cut: Cut | None = None) -> list[Match]:
-        """Every query that the post satisfies, in the order of the queries; `linked` if it may be by a URL.
+        """Return every query that the post matches, in query order; `linked` if a URL may match.
 
-        `cut` is what the compiled pass has seen in the post's text, if it is sure of it.
+        `cut` is the compiled pass's result for the post's text, if certain.
         """
         keys = self._keys(post) if linked and self.asked else _NOTHING
         waiting = set(self._woken(post.text) if cut is None else cut.waiting)
@@ -134,7 +133,7 @@ class Matcher:
         )
 
     def _woken(self, text: str) -> Iterable[int]:
-        """The queries that wait under a word of the text, and have all words that they require."""
+        """Return the queries registered under a word of the text whose required words are all present."""
         words = set(tokens(text))
         waiting = (number for word in self.words & words for number in self.by_word[word])
         return (number for number in waiting if self.required[number] <= words)
@@ -142,13 +141,13 @@ class Matcher:
     def _found(
         self, waiting: Iterable[int], text: str, tokens_of_text: str, keys: dict[str, None]
     ) -> dict[int, list[str]]:
-        """Those of the waiting queries that hold, with what of them is there."""
+        """Return the matching queries among `waiting`, with their matching parts."""
         words_of: dict[int, list[str]] = {}
         seen = Seen(tokens_of_text, keys, text)
         for number in waiting:
             node = self.queries[number].node
             if isinstance(node, Address):
-                words_of[number] = [node.key]  # it waits under nothing else
+                words_of[number] = [node.key]  # it is registered under nothing else
                 continue
             if not seen.spaced:
                 seen = Seen(spaced(text), keys, text)
@@ -157,7 +156,7 @@ class Matcher:
         return words_of
 
     def _titles(self, post: Post, words_of: dict[int, list[str]]) -> None:
-        """Titles are also looked for in the cards of what the post links to."""
+        """Search titles also in the cards of the post's links."""
         for _, title, _ in post.cards:
             words, text = set(tokens(title)), Seen(spaced(title), (), title)
             for word in self.by_title.keys() & words:
@@ -166,7 +165,7 @@ class Matcher:
                         words_of[number] = _present(self.parts[number], text)
 
     def _keys(self, post: Post) -> dict[str, None]:
-        """The keys of what the post links to, quotes and is, as far as a query may ask for them."""
+        """Return the keys of the post itself, its links and its quotation, as far as queries need them."""
         keys: dict[str, None] = {}
         if post.urls or post.cards or "/" in post.text:
             for address in (*post.urls, *(card[0] for card in post.cards), *addresses(post.text)):
@@ -180,7 +179,7 @@ class Matcher:
         return keys
 
     def _key_of(self, address: str) -> str:
-        """The key of a URL, if it can be one that is requested; finding that out is much less work."""
+        """Return a URL's key if a query may search for it; the test is much faster than computing the key."""
         if not self.every and _LITERAL.fullmatch(address):
             lowered = address.lower()
             names = (name for run in _RUNS.findall(address) for name in self.cores.get(run, ()))
@@ -190,7 +189,7 @@ class Matcher:
 
 
 class Row(NamedTuple):
-    """A row of the table `queries`, as far as matching needs it."""
+    """A row of the table `queries`, as needed for matching."""
 
     query_id: str
     claim_id: str
@@ -201,14 +200,14 @@ class Row(NamedTuple):
 
 
 def read_queries(rows: Iterable[Row | tuple[str, ...]]) -> list[Query]:
-    """Rows as queries, in the order of their ids."""
+    """Parse rows as queries, ordered by id."""
     return [
         Query(row.query_id, row.claim_id, row.kind, _node(row)) for row in (Row(*row) for row in sorted(rows))
     ]
 
 
 def _node(row: Row) -> Node:
-    """What a query asks for; in languages that need it, with its letters as they were written."""
+    """Return a query's expression; with the author's letters in languages that need them."""
     if turkish.is_one(row.language) and row.kind in {"keywords", "title"}:
         return turkish.in_language(as_written(row.kind, row.text, row.expression).node, row.language)
     return parse(row.expression).node
@@ -216,7 +215,7 @@ def _node(row: Row) -> Node:
 
 _RUNS = re.compile("[A-Za-z0-9_-]+")
 _LITERAL = re.compile(r"[!-$&-~]+")
-"""Printable ASCII without escapes: what is in such a URL is in its key as it is, or not at all."""
+"""Printable ASCII without escapes: such a part of a URL is in its key unchanged, or not at all."""
 
 
 def _site(host: str) -> str:
@@ -232,7 +231,7 @@ def _conjuncts(node: Node) -> Iterable[Node]:
 
 
 def _required(node: Node) -> Iterable[str]:
-    """Tokens without which the node never holds; not all of them, but cheap to look for."""
+    """Return some tokens that every match must contain, which are quick to test."""
     return (token for part in _conjuncts(node) if isinstance(part, Term) for token in part.tokens)
 
 
@@ -241,7 +240,7 @@ _NEVER = (float("inf"), list[tuple[str, str]]())
 
 
 def _anchors(node: Node, counts: Mapping[str, int], common: Counter[str]) -> Anchors:
-    """What must be present for the node to hold, chosen to be present as rarely as possible, and how rare that is."""
+    """Return a set of parts of which every match contains at least one, chosen to be rare, with its frequency."""
     match node:
         case Address(key):
             return 0.0, [("key", key)]
@@ -255,16 +254,16 @@ def _anchors(node: Node, counts: Mapping[str, int], common: Counter[str]) -> Anc
             return min((_anchors(part, counts, common) for part in parts), key=lambda found: found[0])
         case Or(parts):
             each = [_anchors(part, counts, common) for part in parts]
-            return _together(each)
+            return _combined(each)
         case AtLeast(least, parts):
-            # whichever parts hold, one of any len(parts) - least + 1 of them does
+            # every match contains one of any len(parts) - least + 1 of them
             each = sorted((_anchors(part, counts, common) for part in parts), key=lambda found: found[0])
-            return _together(each[: len(parts) - least + 1])
+            return _combined(each[: len(parts) - least + 1])
         case _:
             return _NEVER
 
 
-def _together(each: list[Anchors]) -> Anchors:
+def _combined(each: list[Anchors]) -> Anchors:
     return sum(cost for cost, _ in each), list(dict.fromkeys(word for _, many in each for word in many))
 
 
@@ -272,7 +271,7 @@ Part = tuple[str, bool, str, "re.Pattern[str] | None"]
 
 
 def _parts(node: Node) -> list[Part]:
-    """The terms and URLs of a query: how each is named where it is found, whether it is a URL, what is looked for."""
+    """Return the terms and URLs of a query: name in a match, whether it is a URL, and the searched value."""
     parts: dict[Part, None] = {}
     for leaf in leaves(node):
         if isinstance(leaf, Address):
@@ -283,7 +282,7 @@ def _parts(node: Node) -> list[Part]:
 
 
 def _present(parts: list[Part], seen: Seen) -> list[str]:
-    """The terms and URLs of the query that the text has."""
+    """Return the query's terms and URLs that the text contains."""
     keys, tokens_of_text = seen.keys, seen.spaced
     present = [
         name

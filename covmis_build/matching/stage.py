@@ -1,8 +1,7 @@
-"""The stage `retrieve`: from the posts of the archive and the queries to hits, the posts they hit, and what was dropped.
+"""The stage `retrieve`: from the archive's posts and the queries to hits, matched posts, and dropped ones.
 
-Of several copies of a post one counts (archive/store.py says which); a hit holds if that copy matches. What comes out
-is the same whatever the order of files and lines, the number of processes and the engine; where a post was found is in
-`provenance`.
+Of several copies of a post one counts (see archive/store.py); a hit is valid if that copy matches. The result does not depend
+on the order of files and lines, the number of processes or the engine. `provenance` has the places of each post.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ Given = Callable[["Sequence[str]"], "pd.DataFrame"]
 
 @dataclass(frozen=True)
 class Retrieved:
-    """What `retrieve` found."""
+    """The result of `retrieve`."""
 
     posts: Table
     hits: Table
@@ -46,9 +45,8 @@ def retrieve(
 ) -> Retrieved:  # fmt: skip
     """Match every post of the archive with every query.
 
-    `given` has posts that a claim list names itself (claim_id, post_id, and kind if it is not title): they become hits
-    without a query; a function gives them once it is known which posts queries find, whose ids it is called with. The
-    tables are in the order of their keys.
+    `given` are posts in a claim list (claim_id, post_id, and kind if it is not title), which become hits without a query. A function
+    is called with the ids of the posts that queries match, and returns them. The tables are sorted by their keys.
     """
     progress("matching", 0, 1)
     texts = (batch.column("text") for batch in store.posts.select(["text"]).batches())
@@ -56,7 +54,7 @@ def retrieve(
     if callable(given):
         matched = engine.sql(_matched(options), found=found).to_arrow()
         given = given(matched.column("post_id").to_pylist())
-    listed = engine.table(_given(given))
+    listed = engine.table(_listed_posts(given))
     progress("matching", 1, 1)
     return _tables(engine, store, found, listed, options)
 
@@ -90,8 +88,8 @@ def _table(schema: pa.Schema, rows: Sequence[Sequence[object]]) -> pa.Table:
     )
 
 
-def _given(given: pd.DataFrame | None) -> pa.Table:
-    """Posts that a claim list names; bare numbers are posts on X."""
+def _listed_posts(given: pd.DataFrame | None) -> pa.Table:
+    """Return the posts of a claim list; bare numbers are posts on X."""
     if given is None or not len(given):
         return _GIVEN.empty_table()
     ids = [id_ if ":" in (id_ := str(raw).strip()) else f"x:{id_}" for raw in given["post_id"]]
@@ -104,7 +102,7 @@ _GONE = """
 SELECT post_id, retrieved_at, CASE WHEN availability = 'available' THEN 'no text' ELSE availability END AS fate
 FROM store WHERE NOT has_content AND repost_of = ''
 """
-"""Posts of which only the id is known, and why; a reposted post's own row brings its text."""
+"""Posts of which only the id is known, with the reason; a reposted post's own row has the text."""
 
 _CHOSEN = f"""
 SELECT c.*, g.fate FROM ({POSTS}
@@ -116,15 +114,15 @@ LEFT JOIN (
   FROM gone WHERE fate <> 'id only'
 ) AS g ON c.post_id = g.post_id AND g.nth = 1 AND (g.gone_at = '' OR g.gone_at >= c.retrieved_at)
 """
-"""Of each post that a query, a search or a list names, the copy that counts, with what became of the post since."""
+"""For each post of a query, search or list, the copy that counts, with its current availability."""
 
 
 _KIND = " ".join(["CASE h.kind", *(f"WHEN '{kind}' THEN {place}" for place, kind in enumerate(KINDS)), "END"])
-"""Of a post that a list names twice for a claim, the first kind counts."""
+"""For a post that a list has twice for a claim, the first kind counts."""
 
 
 def _judged(options: Retrieval) -> str:
-    """Every claimed or matched (claim, post, query) with the reason that drops it, empty if none does."""
+    """Return every claimed or matched (claim, post, query) with the reason for dropping it; empty if kept."""
     (since, until), required = options.span, _required(options)
     dates = " OR ".join(
         [f"c.created_at < '{since}'"] * bool(since) + [f"c.created_at >= '{until}'", "c.created_at = ''"] * bool(until)
@@ -156,7 +154,7 @@ SELECT claim_id, post_id, query_id, kind, verified, matched, reason, repost_of F
 
 
 def _matched(options: Retrieval) -> str:
-    """The posts of which some copy satisfies a query."""
+    """Return the posts of which some copy matches a query."""
     unverified = f"verified = 'no' AND kind IN ({_required(options)})"
     return f"SELECT DISTINCT post_id FROM found WHERE NOT ({unverified}) ORDER BY post_id"
 
@@ -183,7 +181,7 @@ SELECT post_id, text FROM ({POSTS}
   AND s.post_id IN (SELECT reply_to FROM chosen WHERE reply_to <> '' UNION ALL SELECT quote_of FROM chosen WHERE quote_of <> '')
 ) AS answered_or_quoted
 """
-"""The texts that chosen posts answer and quote, as far as the archive has them."""
+"""The texts that chosen posts answer and quote, if in the archive."""
 
 _REPOSTS = """
 SELECT repost_of AS post_id, COUNT(DISTINCT post_id) AS reposts FROM store

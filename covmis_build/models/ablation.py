@@ -1,4 +1,4 @@
-"""One thing taken away or changed at a time: what was it worth? See COVMis-Stance, tables 11 and 14."""
+"""Ablation: retrain with one component removed or changed at a time. See COVMis-Stance, tables 11 and 14."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def ablate(
     text_alone: bool = False,
     **how: Any,
 ) -> Compared:
-    """Train and judge the model as it is, and with each thing changed in turn, tested against it: see `table`.
+    """Train and evaluate the model unchanged and with each change, with a test of the difference: see `table`.
 
     >>> import pandas as pd
     >>> posts = pd.DataFrame({"text": ["so true", "a hoax"] * 5, "claim": "masks", "label": ["favor", "against"] * 5})
@@ -51,10 +51,10 @@ def ablate(
 
 
 def ablations(setting: Options | Setting, *, zero_shot: bool = False) -> dict[str, Setting]:
-    """These settings, and each with one thing taken away or changed; what changes nothing is left out.
+    """Return these settings, and variants with one component removed or changed. Variants without effect are left out.
 
-    Of datasets that are learned from before, each is left out in turn, and all of them; not all of them where nothing
-    else is learned from (`zero_shot`).
+    Of the datasets learned first, each is left out in turn, and all of them; not all if the model learns from nothing
+    else (`zero_shot`).
 
     >>> list(ablations(Linear()))
     ['as it is', 'single words', 'words in two texts', 'without the target', 'with class weights', 'n-grams in characters']
@@ -80,7 +80,7 @@ def ablations(setting: Options | Setting, *, zero_shot: bool = False) -> dict[st
 
 
 def _before(setting: Setting) -> dict[str, tuple[Step, ...]]:
-    """Without each dataset; what a mixture's column `part` names counts as one of its own."""
+    """Return variants without each dataset. Parts of a mixture (column `part`) count as datasets."""
     without: dict[str, tuple[Step, ...]] = {}
     for at, step in enumerate(setting.before):
         parts = sorted(set(step.frame["part"].astype(str))) if "part" in step.frame.columns else []

@@ -1,7 +1,7 @@
-"""May a machine annotate? The alternative annotator test of Calderon, Reichart and Dror (2025), by items and by claims.
+"""The alternative annotator test (Calderon, Reichart and Dror 2025): may a model replace an annotator? By items and claims.
 
-Each person is omitted in turn: on every item the person and the machine are compared with the other people. The
-machine wins a person where the person's advantage over it is smaller than ε, and passes where it wins half of them.
+Each person is left out in turn. On every item, person and model are compared with the other people. The model wins
+against a person if the person's advantage is smaller than ε, and passes if it wins against at least half of them.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FEWEST_ITEMS = 30
-"""A person with fewer items is omitted from the test."""
+"""Minimum number of items of a person in the test."""
 FEWEST_CLAIMS = 10
-"""From so many claims on, the test on claims' sums leads."""
+"""Minimum number of claims for the test on claim sums to decide."""
 FEWEST_OF_GAIN = 3
-"""From so many claims on, the gain over the constant label is over claims."""
+"""Minimum number of claims to compute the gain over the constant label by claims."""
 Q = 0.05
-"""The share of false wins among wins that the correction for many tests allows."""
+"""False discovery rate of the correction for multiple tests."""
 PASSES = 0.5
-"""The winning rate from which a machine passes."""
+"""Minimum winning rate to pass."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One person against the machine: items where the machine alone is nearer to the others, ties, the person alone."""
+    """One person against the model: items where only the model agrees better with the others, ties, only the person."""
 
     machine: int
     ties: int
@@ -47,16 +47,16 @@ class Comparison:
 
     @property
     def items(self) -> int:
-        """All items that could be compared."""
+        """Number of compared items."""
         return self.machine + self.ties + self.person
 
     @property
     def advantage(self) -> float:
-        """The share of items on which the machine is at least as near as the person."""
+        """Share of items on which the model agrees at least as well as the person."""
         return (self.machine + self.ties) / self.items
 
     def p(self, epsilon: float) -> float:
-        """One-sided t-test of mean d < ε, where d is 1, 0 or -1; undefined without any variation."""
+        """One-sided t-test of mean d < ε, where d is 1, 0 or -1; undefined without variation."""
         mean = (self.person - self.machine) / self.items
         squares = self.person + self.machine
         return _p(mean - epsilon, (squares - self.items * mean**2) / max(self.items - 1, 1), self.items)
@@ -64,26 +64,26 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a test says of all people together."""
+    """The result of a test over all people."""
 
     p_values: dict[str, float]
     won: tuple[str, ...]
-    """The people against whom the machine wins, after Benjamini and Yekutieli's correction."""
+    """People against whom the model wins, after Benjamini-Yekutieli correction."""
 
     @property
     def winning_rate(self) -> float:
-        """The share of people against whom it wins."""
+        """Share of people against whom the model wins."""
         return len(self.won) / len(self.p_values)
 
     @property
     def passed(self) -> bool:
-        """Whether it wins at least half of them."""
+        """True if it wins against at least half of them."""
         return self.winning_rate >= PASSES
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Admission(Result):
-    """The result for one machine: by items, by claims where claims are known, and what is next to it."""
+    """The result for one model: by items, by claims if known, and further statistics."""
 
     epsilon: float
     comparisons: dict[str, Comparison]
@@ -91,41 +91,41 @@ class Admission(Result):
     by_claims: Verdict | None
     claims: int
     machine_error: float
-    """The share of the people's labels that the machine contradicts."""
+    """Share of people's labels that the model contradicts."""
     people_error: float
-    """The share of the other people's labels that people contradict."""
+    """Share of the other people's labels that people contradict."""
     pairs: pd.DataFrame
-    """Agreement and kappa of the machine with each person, and of the people with one another."""
+    """Agreement and kappa of the model with each person, and between people."""
     audit: tuple[int, int] | None = None
-    """Of audited items: how many automatic labels the machine gives, too, and how many items there are."""
+    """Of audited items: number with the same label by rule and model, and total number."""
     gain: Estimate | None = None
-    """How much better the machine agrees with the people than the constant label does, each label counting the same."""
+    """How much better the model agrees with people than the constant label does; each label class has equal weight."""
     constant: str = ""
     """The label that people gave most often."""
     left_out: tuple[str, ...] = ()
     alone: int = 0
-    """Items that one person alone has labelled: there is nobody to compare with."""
+    """Items labelled by only one person, which cannot be compared."""
     fewest_people: int = 0
 
     @property
     def leads(self) -> str:
-        """Which test decides."""
+        """The test that decides."""
         return "claims" if self.by_claims is not None and self.claims >= FEWEST_CLAIMS else "items"
 
     @property
     def passed(self) -> bool:
-        """Whether the machine may replace a person: by the test that leads, and better than one label for all."""
+        """True if the model may replace a person: it passes the deciding test and beats a constant label."""
         verdict = self.by_claims if self.leads == "claims" else self.by_items
         return verdict is not None and verdict.passed and self.gains
 
     @property
     def gains(self) -> bool:
-        """Whether the interval of the gain over the constant label is above 0."""
+        """True if the interval of the gain over the constant label is above 0."""
         return self.gain is not None and self.gain.low > 0
 
     @property
     def undecided(self) -> bool:
-        """Whether it passes the test, and too few items of other labels say whether it beats the constant label."""
+        """True if it passes the test, but too few items with other labels show whether it beats the constant label."""
         verdict = self.by_claims if self.leads == "claims" else self.by_items
         return (
             verdict is not None
@@ -136,11 +136,11 @@ class Admission(Result):
 
     @property
     def advantage(self) -> float:
-        """The mean over people of the share of items on which the machine is at least as near."""
+        """Mean over people of the share of items on which the model agrees at least as well."""
         return float(np.mean([comparison.advantage for comparison in self.comparisons.values()]))
 
     def to_frame(self) -> pd.DataFrame:
-        """A row a person."""
+        """Return one row per person."""
         import pandas as pd
 
         rows = []
@@ -158,7 +158,7 @@ class Admission(Result):
         return pd.DataFrame(rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, for programs."""
+        """Return all results as a dictionary."""
         return {
             "passed": self.passed, "undecided": self.undecided, "constant": self.constant,
             "gain": self.gain.to_dict() if self.gain else None, "epsilon": self.epsilon, "leads": self.leads, "advantage": self.advantage,
@@ -171,7 +171,7 @@ class Admission(Result):
 
     @property
     def notes(self) -> list[str]:
-        """What the test cannot tell here."""
+        """Return limitations of this test."""
         notes = []
         if self.fewest_people < 3:
             notes.append(
@@ -198,7 +198,7 @@ class Admission(Result):
 
     @property
     def summary(self) -> list[str | pd.DataFrame]:
-        """In words and tables."""
+        """Return the result as text and tables."""
         by = {"items": self.by_items, "claims": self.by_claims}
         rates = [
             f"{verdict.winning_rate:.2f} by {name}" for name, verdict in by.items() if verdict is not None
@@ -217,7 +217,7 @@ class Admission(Result):
 
     @property
     def _gain_in_words(self) -> str:
-        """What the machine adds to saying the same label always."""
+        """Describe the gain over a constant label."""
         assert self.gain is not None
         told = between(self.gain.low, self.gain.high, "+.2f")
         more = f" ({told}, 95% interval {self.gain.interval})" if told else f" (no interval: {self.gain.why})"
@@ -237,12 +237,12 @@ def admit(
     automatic: Mapping[str, str] | None = None,
     values: Sequence[str] = (),
 ) -> Admission:
-    """Test whether a machine may stand in for a person.
+    """Test whether a model may replace an annotator.
 
-    `labels` has a row a label: `item_id`, `annotator`, `label` (of a study's table `labels` the independent ones count,
-    the last of each person). `predictions` are the machine's labels by item, `claims` the items' claims, `automatic`
-    the automatic labels of audited items. Fix `epsilon`, the cost of a person relative to the machine, before you look:
-    .2 for experts, .15 for skilled people, .1 for a crowd (the authors' advice). At 288 items, .2 admits a machine with
+    `labels` has one row per label: `item_id`, `annotator`, `label` (from a study's table `labels` the independent ones are
+    used, the last of each person). `predictions` are the model's labels by item, `claims` the items' claims, `automatic`
+    the automatic labels of audited items. Choose `epsilon`, the cost of a person relative to the model, before you see results:
+    .2 for experts, .15 for trained annotators, .1 for crowd workers (the authors' advice). At 288 items, .2 admits a model with
     twice the people's error 94 times of 100.
 
     >>> import pandas as pd
@@ -290,7 +290,7 @@ def admit(
 
 
 def decide(p_values: Mapping[str, float], q: float = Q) -> Verdict:
-    """Benjamini and Yekutieli's correction; an undefined p is never a win."""
+    """Apply the Benjamini-Yekutieli correction; an undefined p is never a win."""
     people = list(p_values)
     order = sorted(
         range(len(people)), key=lambda at: (math.isnan(p_values[people[at]]), p_values[people[at]])
@@ -304,7 +304,7 @@ def decide(p_values: Mapping[str, float], q: float = Q) -> Verdict:
 
 
 def _differences(given: Mapping[str, str], machine: str) -> dict[str, int]:
-    """D of each person who is not alone: 1 where only the person is as near to the others, -1 where only the machine."""
+    """Return d of each person's comparable items: 1 if only the person agrees better, -1 if only the model."""
     differences = {}
     for person, label in given.items():
         others = [other for name, other in given.items() if name != person]
@@ -319,7 +319,7 @@ def _compared(differences: Sequence[int]) -> Comparison:
 
 
 def _p_of_claims(differences: Mapping[str, int], claims: Mapping[str, str], epsilon: float) -> float:
-    """The t-test on the claims' sums of d - ε: items of a claim are not independent of one another."""
+    """Return the t-test on claim sums of d - ε, because items of one claim are not independent."""
     sums: dict[str, float] = defaultdict(float)
     for item, d in differences.items():
         sums[claims[item]] += d - epsilon
@@ -357,7 +357,7 @@ def _people_error(of_item: Mapping[str, Mapping[str, str]], items: Sequence[str]
 def _gain(
     of_item: Mapping[str, Mapping[str, str]], predictions: Mapping[str, str], claims: Mapping[str, str] | None
 ) -> dict[str, Any]:
-    """The machine's agreement with the people's majority less that of one label for all; every label counts the same."""
+    """Return the model's agreement with the majority minus that of a constant label, with equal weight per class."""
     counts = {item: Counter(given.values()) for item, given in of_item.items() if item in predictions}
     items = sorted(item for item, number in counts.items() if sum(number.values()) > 1)
     majority = [min(counts[item], key=lambda label: (-counts[item][label], label)) for item in items]

@@ -1,6 +1,6 @@
-"""What a language model's answer says: JSON first; free text only where it cannot be read in two ways.
+"""Parse a language model's answer: JSON first, free text only if it is unambiguous.
 
-An answer that is refused has an outcome, is counted, and its item has no prediction: a guess would look like a label.
+A refused answer is counted with its outcome, and its item has no prediction. A guess would look like a label.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class AnswerOutcome(StrEnum):
-    """What became of an answer."""
+    """How an answer was parsed, or why it was refused."""
 
     JSON = "json"
     TEXT = "text"
@@ -33,7 +33,7 @@ class AnswerOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The label that an answer gives, or none; `confidence` as the model put it, from 0 to 1."""
+    """The label in an answer, or none; `confidence` from 0 to 1 as stated by the model."""
 
     outcome: AnswerOutcome
     label: str = ""
@@ -41,7 +41,7 @@ class Reading:
 
 
 FIELDS = ("label", "stance", "answer", "classification", "prediction", "verdict")
-"""Keys of a JSON object that may hold the label; the first that is there counts."""
+"""Keys of a JSON object that may contain the label, in order of preference."""
 HEADS = (
     "label", "stance", "answer", "classification", "class", "category", "verdict", "prediction", "output", "result",
     "decision", "judgement", "judgment", "conclusion", "antwort", "haltung", "ergebnis", "klasse", "réponse", "étiquette",
@@ -76,11 +76,11 @@ THINKING_OPENS = re.compile(r"<(think|thinking|reasoning|analysis)>", re.IGNOREC
 THINKING_CLOSES = re.compile(r"</(think|thinking|reasoning|analysis)>", re.IGNORECASE)
 WHOLE_FIELD = re.compile(rf'"(?:{"|".join(FIELDS)})"\s*:\s*"(?P<label>[^"\\]*)"', re.IGNORECASE)
 MARKS = " \t\r\n*_`'\"“”‘’«»„.,;:!()[]<>#-–—•✅✔️👉\u3002\uff01\uff0c\uff1a\uff1b」「』『"
-"""What may stand around a label and says nothing."""
+"""Characters around a label that have no meaning."""
 
 
 def schema(labels: Sequence[str]) -> dict[str, Any]:
-    """The JSON schema of an answer; the label comes first, so that a cut answer still has it."""
+    """Return the JSON schema of an answer. The label comes first, so that a truncated answer still has it."""
     return {
         "type": "object",
         "properties": {
@@ -94,7 +94,7 @@ def schema(labels: Sequence[str]) -> dict[str, Any]:
 
 
 def read_answer(answer: object, labels: Sequence[str]) -> Reading:
-    """Read one answer: text, an object of JSON, or nothing.
+    """Parse an answer: text, a JSON object, or None.
 
     >>> read_answer('{"label": "against", "confidence": 0.8}', ["favor", "against"])
     Reading(outcome=<AnswerOutcome.JSON: 'json'>, label='against', confidence=0.8)
@@ -108,7 +108,7 @@ def read_answer(answer: object, labels: Sequence[str]) -> Reading:
         return Reading(AnswerOutcome.EMPTY)
     text = THINKING.sub("", answer)
     if closed := list(THINKING_CLOSES.finditer(text)):
-        text = text[closed[-1].end() :]  # some servers give the end of the thinking, but not its beginning
+        text = text[closed[-1].end() :]  # some servers return only the end mark of the thinking
     if THINKING_OPENS.search(text):
         return Reading(AnswerOutcome.CUT)
     if not text.strip():
@@ -117,7 +117,7 @@ def read_answer(answer: object, labels: Sequence[str]) -> Reading:
 
 
 def by_folded(labels: Sequence[str]) -> dict[str, str]:
-    """The labels by how they are compared; labels that answers could not tell apart are refused."""
+    """Return the labels by normalised form. Labels with the same form are refused."""
     known: dict[str, str] = {}
     for label in labels:
         same = known.setdefault(folded(label), label)
@@ -131,7 +131,7 @@ def by_folded(labels: Sequence[str]) -> dict[str, str]:
 
 
 def folded(text: str) -> str:
-    """A label as it is compared: whatever its case, its width, `_` or `-` for a space, and favour for favor.
+    """Normalise a label: ignore case and width, `_` and `-` are spaces, and favour is favor.
 
     >>> folded("**No_Stance**."), folded("Favour")
     ('no stance', 'favor')
@@ -141,7 +141,7 @@ def folded(text: str) -> str:
 
 
 def _json(text: str, known: dict[str, str]) -> Reading | None:
-    """The reading of the objects of JSON in a text, if it has any."""
+    """Parse the JSON objects in a text, if any."""
     readings = [_object(found, known) for found in _objects(text) if _field(found) is not None]
     given = {reading.label for reading in readings if reading.label}
     if len(given) > 1 or any(reading.outcome is AnswerOutcome.SEVERAL for reading in readings):
@@ -150,7 +150,7 @@ def _json(text: str, known: dict[str, str]) -> Reading | None:
         return readings[-1] if given and readings[-1].label else readings[0]
     if "{" not in text:
         return None
-    # cut JSON: a label that stands whole, quotes included, was said; anything less was not
+    # truncated JSON: accept only a complete label, including quotes
     labels = {known.get(folded(match["label"]), "") for match in WHOLE_FIELD.finditer(text)}
     if len(labels) == 1 and (label := labels.pop()):
         return Reading(AnswerOutcome.JSON, label)
@@ -193,7 +193,7 @@ def _object(answer: dict[str, Any], known: dict[str, str]) -> Reading:
 
 
 def _words(text: str, known: dict[str, str]) -> Reading:
-    """The label that a text states: alone, on a line of its own at its beginning or end, or announced (`Answer: favor`)."""
+    """Return the label that a text states: alone, in its first or last line, or announced (`Answer: favor`)."""
     lines = [line for line in text.splitlines() if line.strip(MARKS)]
     stated: list[str] = []
     for number, line in enumerate(lines):
@@ -217,7 +217,7 @@ def _words(text: str, known: dict[str, str]) -> Reading:
 
 
 def _stated(line: str, known: dict[str, str]) -> str | None:
-    """The label that a line announces; empty where it announces several; none where it announces nothing."""
+    """Return the label that a line announces; empty for several, None for no announcement."""
     plain = line.strip(MARKS)
     match = STATED.fullmatch(plain.replace("*", "").replace("`", "")) or SAID.fullmatch(
         plain.replace("*", "")
@@ -227,7 +227,7 @@ def _stated(line: str, known: dict[str, str]) -> str | None:
     value = match["label"]
     if folded(value) in known:
         return known[folded(value)]
-    # `Answer: favor (the post says so)`, `Label: favor - it agrees`: what follows may not name another label
+    # `Answer: favor (the post says so)`: the rest of the line must not name another label
     first = re.split(r"\s+[-–—(]|[.;,(]\s*|\s+because\b|\s+since\b", value, maxsplit=1, flags=re.IGNORECASE)[
         0
     ]
@@ -237,7 +237,7 @@ def _stated(line: str, known: dict[str, str]) -> str | None:
 
 
 def _named(text: str, known: dict[str, str]) -> list[str]:
-    """The labels that a text names as whole words; a longer label hides one inside it."""
+    """Return the labels named in a text as whole words; a longer label hides one within it."""
     plain = re.sub(r"[_\-]", " ", unicodedata.normalize("NFKC", text).casefold()).replace("favour", "favor")
     longest = sorted(known, key=len, reverse=True)
     pattern = "|".join(rf"(?<!\w){re.escape(label)}(?!\w)" for label in longest)

@@ -1,7 +1,7 @@
-"""Asking a model at an OpenAI-compatible address (llama.cpp, vLLM, Ollama, a paid one): each item once, every answer kept.
+"""Ask a model at an OpenAI-compatible URL (llama.cpp, vLLM, Ollama, commercial). Each item is asked once, every answer is stored.
 
-The journal has a line before each request and a line for each answer, on disk before anything else happens: a run that
-was killed continues where it was, and a budget holds over all runs. A request that may have arrived is repeated with the
+The journal has a line before each request and a line per answer, written to disk immediately. An interrupted run
+can be resumed, and a budget applies to all runs together. A request that may have arrived is repeated with the
 same `Idempotency-Key`.
 """
 
@@ -35,19 +35,19 @@ if TYPE_CHECKING:
 
 HERE = ("127.0.0.1", "localhost", "::1")
 ATTEMPTS = 6
-"""A request without an answer is repeated, up to so many times in one run."""
+"""Maximum number of attempts per request in one run."""
 LONGEST_PAUSE = 60.0
 TIMEOUT = 300.0
-"""Seconds without a byte; and, once an answer begins, seconds to its end."""
+"""Maximum seconds without data, and for the rest of an answer once it begins."""
 LONGEST_ANSWER = 16 << 20
-"""Bytes, decompressed: what is longer is no answer."""
+"""Maximum bytes of an answer, decompressed."""
 SILENT = 3
-"""After so many items in a row without an answer, the server is no server of a model: it gets no more posts."""
+"""Stop after this many consecutive items without an answer: the server is probably not a model server."""
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Where a model answers: an address that ends in /v1, and a key where it needs one."""
+    """A model server: a URL ending in /v1, and a key if needed."""
 
     url: str
     key: str = ""
@@ -67,25 +67,25 @@ class Server:
 
     @property
     def local(self) -> bool:
-        """Whether it is on this machine."""
+        """True if it runs on this machine."""
         return urlsplit(self.url).hostname in HERE
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Requested(Result):
-    """What one run did; `left` are items without an answer: the budget was spent, or the server never gave one."""
+    """The result of one run. `left` are items without an answer (budget spent, or no response)."""
 
     asked: int
     already: int
     left: int
     requests: int
     tokens: int
-    """Of all answers in the journal, as the server counts them; 0 where it does not."""
+    """Tokens of all answers in the journal as counted by the server; 0 if it does not count."""
     why: str = ""
 
     @property
     def summary(self) -> Summary:
-        """What was asked, and what is left."""
+        """Return what was asked, and what is left."""
         tokens = f", {self.tokens:,} tokens" if self.tokens else ""
         lines = [
             (
@@ -108,10 +108,10 @@ def ask(
     with_schema: bool = True,
     progress: Progress = silent,
 ) -> Requested:
-    """Ask about each item that the journal has no answer for.
+    """Ask about each item without an answer in the journal.
 
-    `budget` is the most requests that this journal may ever cost, repeated ones included; 0: no limit. Raises
-    ServiceError where the server refuses what is asked; what was answered stays.
+    `budget` is the maximum number of requests for this journal, including repeated ones; 0: no limit. Raises ServiceError
+    if the server refuses a request; existing answers are kept.
     """
     if not sampling.model:
         raise InputError("no model is named", remedy="Name it with --model, as the server calls it")
@@ -141,7 +141,7 @@ def ask(
 
 @dataclass(slots=True)
 class _State:
-    """What a journal says."""
+    """The content of a journal."""
 
     answered: set[str]
     sent: int = 0
@@ -150,7 +150,7 @@ class _State:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """One run: whom it asks, how, and what it may cost."""
+    """One run: server, parameters, and budget."""
 
     client: httpx.Client
     server: Server
@@ -162,11 +162,11 @@ class _Run:
 
     @property
     def spent(self) -> bool:
-        """Whether the journal may cost nothing more."""
+        """True if the budget is exhausted."""
         return bool(self.budget) and self.state.sent >= self.budget
 
     def reply(self, request: Request) -> dict[str, Any] | None:
-        """The server's reply, asked for again and again within reason; none where there is none."""
+        """Return the server's response, with a limited number of attempts; None if there is none."""
         body, pause = request.body(self.sampling), 0.0
         if not self.with_schema:
             del body["response_format"]
@@ -184,18 +184,18 @@ class _Run:
 
 
 def _question(requests: Sequence[Request], sampling: Sampling) -> dict[str, Any]:
-    """What makes answers comparable: the model, its parameters, the template."""
+    """Return what makes answers comparable: model, parameters, template."""
     return {"parameters": asdict(sampling), "template": requests[0].template if requests else ""}
 
 
 def is_journal(path: Path) -> bool:
-    """Whether a file begins as a journal does."""
+    """True if a file begins like a journal."""
     with path.open("rb") as file:
         return file.read(16).startswith(b'{"question"')
 
 
 def _read(journal: Path, question: dict[str, Any]) -> _State:
-    """What the journal says; its first line names the question, and another one is refused."""
+    """Read the journal. Its first line has the parameters; others are refused."""
     state = _State(set())
     if not journal.is_file() or not journal.stat().st_size:
         storage.append_bytes(journal, json_line({"question": question}).encode())
@@ -203,7 +203,7 @@ def _read(journal: Path, question: dict[str, Any]) -> _State:
     data = journal.read_bytes()
     whole = data.rfind(b"\n") + 1
     if whole < len(data):
-        storage.cut(journal, whole)  # a line that a kill tore
+        storage.cut(journal, whole)  # remove a line cut off by an interruption
     if not whole:
         return _read(journal, question)
     for number, line in enumerate(data[:whole].decode("utf-8", "replace").split("\n")[:-1], 1):
@@ -238,7 +238,7 @@ def _client(server: Server) -> httpx.Client:
 def _send(
     client: httpx.Client, server: Server, body: dict[str, Any], key: str, attempt: int
 ) -> tuple[dict[str, Any] | None, float]:
-    """The server's reply, or none and how long to wait before the next attempt."""
+    """Send a request. Returns the response, or None and the seconds to wait before the next attempt."""
     import httpx
 
     pause = min(2.0**attempt, LONGEST_PAUSE)
@@ -269,7 +269,7 @@ def _send(
 
 
 def _text(response: httpx.Response, server: Server) -> str | None:
-    """What a response says, without the key if the server repeats it; none where it is too long, or drips."""
+    """Return a response's text without the key (a server may repeat it); None if it is too long or too slow."""
     try:
         data = b"".join(bounded(response.iter_bytes(), LONGEST_ANSWER, TIMEOUT))
     except Unbounded:
@@ -279,7 +279,7 @@ def _text(response: httpx.Response, server: Server) -> str | None:
 
 
 def _retry_after(response: httpx.Response, pause: float) -> float:
-    """What the server asks for, within reason."""
+    """Return the waiting time that the server requests, within limits."""
     try:
         seconds = float(response.headers["retry-after"])
     except (KeyError, ValueError):
@@ -288,7 +288,7 @@ def _retry_after(response: httpx.Response, pause: float) -> float:
 
 
 def _keep(journal: Path, request: Request, sampling: Sampling, reply: dict[str, Any]) -> None:
-    """Write the answer down, whole, with what it follows from."""
+    """Write the complete answer with its request and parameters."""
     line = {
         "item_id": request.item_id, "answer": content_of(reply), "template": request.template,
         "model": reply.get("model") or sampling.model, "parameters": asdict(sampling),
@@ -298,7 +298,7 @@ def _keep(journal: Path, request: Request, sampling: Sampling, reply: dict[str, 
 
 
 def _key(request: Request, sampling: Sampling) -> str:
-    """The same for the same question about the same item, whichever run asks it."""
+    """Return a key that is the same for the same question about the same item in all runs."""
     told = json.dumps([request.item_id, request.content, asdict(sampling)])
     return hashlib.sha256(told.encode()).hexdigest()[:32]
 

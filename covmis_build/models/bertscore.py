@@ -1,4 +1,4 @@
-"""BERTScore (equations 2-4 of COVMis-Stance): how alike are two texts, token by token; and the two-step model on it."""
+"""BERTScore (equations 2-4 of COVMis-Stance): token-level similarity of two texts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 THRESHOLD = 0.4
-"""Below this, a post has nothing to do with the claim (COVMis-Stance, section 5)."""
+"""Posts below this score are unrelated to the claim (COVMis-Stance, section 5)."""
 
 
 def bertscore(
@@ -24,12 +24,12 @@ def bertscore(
     tokens: int = 128,
     marks: bool = False,
 ) -> NDArray[np.float64]:
-    """Recall, precision and F of each pair (reference, candidate): a row each.
+    """Return recall, precision and F of each pair (reference, candidate), one row each.
 
-    Each token of one text is matched with the most similar one of the other (cosine of the last layer's vectors);
-    marks that the tokenizer adds ([CLS], [SEP]) do not count. A text without tokens is like nothing: 0. With `marks` a
-    token may be most similar to a mark, as in the package bert_score, which leaves marks out of the means alone; a
-    threshold belongs to one of the two rules.
+    Each token of one text is matched with the most similar token of the other (cosine of the last layer's vectors).
+    Special tokens ([CLS], [SEP]) are excluded. A text without tokens scores 0. With `marks` a token may be matched with a
+    special token, as in the package bert_score, which excludes them only from the means. A threshold is valid for one of
+    the two variants only.
     """
     import torch
 
@@ -56,7 +56,7 @@ def bertscore(
 
 
 def _vectors(texts: list[str], tokenizer: Any, encoder: Any, tokens: int) -> tuple[Any, Any, Any]:
-    """Unit vectors of the tokens, which of them are tokens of the text, and which are these or marks."""
+    """Return unit vectors of the tokens, a mask of the text's tokens, and a mask that includes special tokens."""
     import torch
 
     encoded = tokenizer(

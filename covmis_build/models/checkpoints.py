@@ -1,4 +1,4 @@
-"""Transformer models on disk: whole or not there, and nothing in them that runs when they are read.
+"""Transformer models on disk: complete or absent, and loaded without running code from the files.
 
 The weights in a model's folder (`folder.py`) are a folder of encoder, tokenizer and head.
 """
@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Any
 from covmis_build import storage
 from covmis_build.errors import InputError
 from covmis_build.models.encoders import Encoder, EncoderModel, extra, pretrained
-from covmis_build.models.folder import NAME, settle, told
+from covmis_build.models.folder import NAME, activate, read_description
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FORMAT = 2
 HASHED = {".json", ".txt", ".model", ".safetensors", ".bin"}
-"""What of a pretrained model's folder can change what it predicts."""
+"""File types of a pretrained model that can change its predictions."""
 
 
 def save_encoder(model: EncoderModel, folder: Path, card: dict[str, Any] | None = None) -> None:
-    """Write a model; a model that was in this folder stays usable until the new one is whole, and then goes."""
+    """Write a model. A previous model in this folder stays usable until the new one is complete, then it is deleted."""
     from safetensors.torch import save
 
     name = f"weights-{digest(model)[:16]}"
@@ -38,11 +38,11 @@ def save_encoder(model: EncoderModel, folder: Path, card: dict[str, Any] | None 
         "format": FORMAT, "encoder": True, "weights": name, "options": asdict(model.options), "labels": model.labels,
         "card": card or {},
     }  # fmt: skip
-    settle(folder, whole)
+    activate(folder, whole)
 
 
 def load_encoder(folder: Path) -> EncoderModel:
-    """Read a model back; it predicts what it predicted."""
+    """Load a model; its predictions are the same as before saving."""
     torch = extra()
     from safetensors import SafetensorError
     from safetensors.torch import load
@@ -64,13 +64,13 @@ def load_encoder(folder: Path) -> EncoderModel:
 
 
 def is_encoder(folder: Path) -> bool:
-    """Whether a model's folder holds a transformer model."""
-    return bool(told(folder).get("encoder"))
+    """True if a folder contains a transformer model."""
+    return bool(read_description(folder).get("encoder"))
 
 
 def described(folder: Path) -> dict[str, Any]:
-    """What `model.json` says of a transformer model."""
-    whole = told(folder)
+    """Return a transformer model's description in `model.json`."""
+    whole = read_description(folder)
     if not whole.get("encoder"):
         raise InputError(
             "is no transformer model",
@@ -92,7 +92,7 @@ def described(folder: Path) -> dict[str, Any]:
 
 
 def digest(model: EncoderModel) -> str:
-    """A hash of all numbers of a model in memory."""
+    """Return a hash of all parameters of a model in memory."""
     summed = hashlib.sha256(json.dumps([asdict(model.options), list(model.labels)]).encode())
     for part in (model.encoder, model.head):
         add_numbers(summed, part)
@@ -100,14 +100,14 @@ def digest(model: EncoderModel) -> str:
 
 
 def add_numbers(summed: Any, part: Any) -> None:
-    """All numbers of one part of a model, added to a hash."""
+    """Add all parameters of one part of a model to a hash."""
     for name, tensor in sorted(part.state_dict().items()):
         summed.update(json.dumps([name, list(tensor.shape), str(tensor.dtype)]).encode())
         summed.update(tensor.detach().contiguous().cpu().numpy().tobytes())
 
 
 def fingerprint(path: str) -> str:
-    """What a pretrained model is: a hash of its folder's files; of one on the hub, its name."""
+    """Identify a pretrained model: a hash of its folder's files, or its name on the hub."""
     folder = Path(path)
     if not folder.is_dir():
         return f"hub:{path}"

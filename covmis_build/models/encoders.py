@@ -1,6 +1,6 @@
-"""Transformer models of pairs: Sentence-BERT and Cross-Encoder, by path or hub name. Needs the extra `models`.
+"""Transformer models of text pairs: Sentence-BERT and Cross-Encoder, by path or hub name. Needs the extra `models`.
 
-Sentence-BERT embeds post and claim on their own (mean over tokens) and classifies (u, v, |u - v|). The Cross-Encoder
+Sentence-BERT embeds post and claim separately (mean over tokens) and classifies (u, v, |u - v|). The Cross-Encoder
 reads both in one sequence and classifies its first token.
 """
 
@@ -24,36 +24,36 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Encoder:
-    """The settings of COVMis-Stance, section 5; `kind` decides how the pair is read."""
+    """The settings of COVMis-Stance, section 5; `kind` selects the architecture."""
 
     path: str
     """A folder with a transformer model, or a name on the hub."""
     kind: Literal["sentence-bert", "cross-encoder"] = "cross-encoder"
     claim_first: bool = False
-    """Which text is the premise (Table 11): the post, or the claim."""
+    """Use the claim instead of the post as premise (Table 11)."""
     tokens: int = 128
     batch: int = 8
     epochs: int = 3
     learning_rate: float = 2e-5
     weight_decay: float = 0.01
     warm_up: float = 0.1
-    """The part of all steps in which the learning rate rises; then it falls to zero, both linearly."""
+    """Share of all steps in which the learning rate rises linearly; afterwards it falls linearly to zero."""
     class_weights: bool = True
     """w_k = max(x)/x_k."""
     patience: int = 0
-    """Stop after so many epochs in a row without a smaller loss on the dev part, and keep the best; 0: never."""
+    """Stop after this many consecutive epochs without a smaller loss on the dev part, and keep the best; 0: never."""
     accumulate: int = 1
-    """Batches whose gradients are added up before a step."""
+    """Number of batches whose gradients are added before a step."""
     precision: Literal["float32", "bf16", "fp16"] = "float32"
-    """What is calculated with in training; weights and predictions are float32."""
+    """Number format in training; weights and predictions are float32."""
     lora: int = 0
-    """Train low-rank additions of this rank (peft's LoRA) in place of the encoder's own weights; 0: no."""
+    """Train low-rank adapters of this rank (peft's LoRA) instead of the encoder's own weights; 0: no."""
     seed: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class EncoderModel:
-    """A model in memory: `predict` and `probabilities`, as a linear model has."""
+    """A model in memory with `predict` and `probabilities`, like a linear model."""
 
     options: Encoder
     labels: tuple[str, ...]
@@ -62,11 +62,11 @@ class EncoderModel:
     head: Any
 
     def predict(self, frame: pd.DataFrame) -> list[str]:
-        """The likeliest label of each row."""
+        """Return the most probable label of each row."""
         return [self.labels[at] for at in self.probabilities(frame).argmax(axis=1)]
 
     def probabilities(self, frame: pd.DataFrame) -> NDArray[np.float64]:
-        """A column per label; long and short texts go in batches of their own, so that little is padding."""
+        """Return one column per label. Texts are batched by length to reduce padding."""
         import torch
 
         pairs = texts_of(frame, self.options)
@@ -81,13 +81,13 @@ class EncoderModel:
         return probabilities
 
     def scores(self, pairs: Sequence[tuple[str, str]]) -> Any:
-        """The head's output for pairs of texts, a row each."""
+        """Return the head's output for pairs of texts, one row each."""
         sides = {name: side.to(self.encoder.device) for name, side in encoded(self, pairs).items()}
         return scored(self.options.kind, self.encoder, self.head, **sides)
 
 
 def encoded(model: EncoderModel, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """Pairs of texts as numbers: in one sequence, or each side on its own."""
+    """Tokenise pairs of texts: in one sequence, or each side separately."""
     first, second = [text for text, _ in pairs], [text for _, text in pairs]
     how = {
         "padding": True, "truncation": True, "max_length": model.options.tokens, "return_tensors": "pt",
@@ -98,7 +98,7 @@ def encoded(model: EncoderModel, pairs: Sequence[tuple[str, str]]) -> dict[str, 
 
 
 def scored(kind: str, encoder: Any, head: Any, first: Any, second: Any = None) -> Any:
-    """The head's output for pairs as numbers, a row each."""
+    """Return the head's output for tokenised pairs, one row each."""
     import torch
 
     if kind == "cross-encoder":
@@ -108,13 +108,13 @@ def scored(kind: str, encoder: Any, head: Any, first: Any, second: Any = None) -
 
 
 def pooled(hidden: Any, mask: Any) -> Any:
-    """The mean of the token vectors, padding left out."""
+    """Return the mean of the token vectors without padding."""
     weights = mask.unsqueeze(-1).to(hidden.dtype)
     return (hidden * weights).sum(dim=1) / weights.sum(dim=1).clamp(min=1e-9)
 
 
 def texts_of(frame: pd.DataFrame, options: Encoder) -> list[tuple[str, str]]:
-    """Premise and hypothesis of each row."""
+    """Return premise and hypothesis of each row."""
     for name in ("text", "target"):
         if name not in frame.columns:
             raise InputError(f"the table has no column {name}", remedy="It needs text and target (or claim)")
@@ -123,7 +123,7 @@ def texts_of(frame: pd.DataFrame, options: Encoder) -> list[tuple[str, str]]:
 
 
 def fresh(options: Encoder, labels: Sequence[str]) -> EncoderModel:
-    """A pretrained encoder with a fresh head."""
+    """Return a pretrained encoder with a new head."""
     tokenizer, encoder = as_pretrained(options.path, options.tokens, options.seed)
     size = encoder.config.hidden_size * (3 if options.kind == "sentence-bert" else 1)
     head = fresh_head(options.seed, size, len(labels)).to(encoder.device)
@@ -131,8 +131,8 @@ def fresh(options: Encoder, labels: Sequence[str]) -> EncoderModel:
 
 
 def as_pretrained(path: str, tokens: int, seed: int = 1) -> tuple[Any, Any]:
-    """Tokenizer and encoder as they were pretrained, if they read so many tokens."""
-    extra().manual_seed(torch_seed(seed, "encoder"))  # for parts that the file lacks, such as a pooler
+    """Load a pretrained tokenizer and encoder, if they accept this many tokens."""
+    extra().manual_seed(torch_seed(seed, "encoder"))  # for parts missing in the file, such as a pooler
     tokenizer, encoder = pretrained(path)
     longest = getattr(encoder.config, "max_position_embeddings", tokens)
     if tokens > longest:
@@ -141,19 +141,19 @@ def as_pretrained(path: str, tokens: int, seed: int = 1) -> tuple[Any, Any]:
 
 
 def fresh_head(seed: int, size: int, labels: int) -> Any:
-    """A head that knows nothing yet; its first numbers follow from the seed, not from what ran before."""
+    """Return an untrained head. Its initial weights depend only on the seed."""
     torch = extra()
     torch.manual_seed(torch_seed(seed, "head"))
     return torch.nn.Linear(size, labels)
 
 
 def torch_seed(seed: int, *key: str) -> int:
-    """A seed for torch from the only source of chance."""
+    """Return a torch seed derived from `keyed`."""
     return int(keyed.uniform(seed, *key) * 2**53)
 
 
 def pretrained(path: str, kind: str = "AutoModel") -> tuple[Any, Any]:
-    """Tokenizer and encoder (or what else `kind` makes), on the GPU if there is one. No code that comes with it is run."""
+    """Load tokenizer and encoder (or what else `kind` makes), on the GPU if available. Code in the files is not run."""
     torch = extra()
     import transformers
     from transformers.utils import logging
@@ -178,9 +178,9 @@ def pretrained(path: str, kind: str = "AutoModel") -> tuple[Any, Any]:
 
 
 def extra() -> Any:
-    """Torch, if the extra `models` is installed."""
+    """Import torch if the extra `models` is installed."""
     try:
-        import accelerate  # noqa: F401 - whether they are there
+        import accelerate  # noqa: F401 - checks that it is installed
         import torch
         import transformers  # noqa: F401
     except ImportError:

@@ -1,4 +1,4 @@
-"""Texts as numbers: n-grams weighted by TF-IDF, or averaged vectors of words; of the post, and of its target."""
+"""Text features: n-grams weighted by TF-IDF, or averaged word vectors; of the post and its target."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 TOKEN = re.compile(r"\w+")
 ANALYZERS = {"words": "word", "characters": "char", "characters in words": "char_wb"}
-"""Kinds of n-grams, and what scikit-learn calls them."""
+"""Kinds of n-grams, with scikit-learn's names."""
 
 
 class Features(Protocol):
-    """A fitted way from a table to a matrix."""
+    """A fitted conversion of a table to a matrix."""
 
     def matrix(self, frame: pd.DataFrame) -> Any:
-        """A row per row of the table, sparse or dense."""
+        """Return one row per row of the table, sparse or dense."""
 
     def names(self) -> list[tuple[str, str]]:
-        """(column of the table, feature) for each column of the matrix."""
+        """Return (table column, feature) for each column of the matrix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +41,19 @@ class Grams:
     vectorizer: Any
 
     def matrix(self, frame: pd.DataFrame) -> Any:
-        """Unit rows of TF-IDF weights."""
+        """Return TF-IDF weights as unit rows."""
         return self.vectorizer.transform(frame[self.column].tolist())
 
     def names(self) -> list[tuple[str, str]]:
-        """The n-grams, in the order of the matrix's columns."""
+        """Return the n-grams in the order of the matrix's columns."""
         return [(self.column, str(name)) for name in self.vectorizer.get_feature_names_out()]
 
 
 @dataclass(frozen=True, slots=True)
 class Averages:
-    """Averaged vectors of words: u of the post and, with a target, v of it and |u - v|.
+    """Averaged word vectors: u of the post and, with a target, v of it and |u - v|.
 
-    The vectors stay in their file, or model2vec's folder, so that words that training never saw count as well.
+    The vectors stay in their file, or model2vec's folder, so that words not seen in training count as well.
     """
 
     file: Path
@@ -62,7 +62,7 @@ class Averages:
     pair: bool
 
     def matrix(self, frame: pd.DataFrame) -> Any:
-        """Dense rows; a text without a known word is a zero."""
+        """Return dense rows; a text without known words is zero."""
         columns = ["text", "target"] if self.pair else ["text"]
         if self.sha256 != content(self.file):
             raise InputError("is not what the model was trained with", file=self.file)
@@ -84,7 +84,7 @@ class Averages:
         return vectors
 
     def names(self) -> list[tuple[str, str]]:
-        """Dimensions, which tell nobody anything."""
+        """Return the dimensions, which have no interpretation."""
         parts = ("text", "target", "difference") if self.pair else ("text",)
         return [(part, f"dimension {at + 1}") for part in parts for at in range(self.size)]
 
@@ -98,7 +98,7 @@ def _average(texts: Iterable[str], vectors: dict[str, Any], size: int) -> Any:
 
 
 def averages(file: Path, *, pair: bool) -> Averages:
-    """Features from a file of word vectors, or from the folder of a model of model2vec."""
+    """Return features from a file of word vectors, or from a model2vec folder."""
     if file.is_dir():
         return Averages(file, content(file), int(static_model(file).dim), pair)
     if not file.is_file():
@@ -112,7 +112,7 @@ def averages(file: Path, *, pair: bool) -> Averages:
 
 
 def static_model(folder: Path) -> Any:
-    """A model of model2vec: a vector for each token, averaged; it needs no torch."""
+    """Load a model2vec model: averaged vectors per token, without torch."""
     try:
         from model2vec import StaticModel
     except ImportError:
@@ -125,12 +125,12 @@ def static_model(folder: Path) -> Any:
 
 
 def content(path: Path) -> str:
-    """The SHA-256 of a file, or of those of model2vec's folder."""
+    """Return the SHA-256 of a file, or of the files of a model2vec folder."""
     if path.is_dir():
         files = [path / name for name in ("config.json", "model.safetensors", "tokenizer.json")]
         told = "".join(content(file) if file.is_file() else "-" for file in files)
         return hashlib.sha256(told.encode()).hexdigest()
-    if not path.is_file():  # a model that another person made may name a device that never ends
+    if not path.is_file():  # a model from someone else may name a device file that never ends
         raise InputError("is no file of word vectors", file=path)
     return storage.sha256_of(path)
 
@@ -144,7 +144,7 @@ def fit_grams(
     max_features: int,
     sublinear: bool,
 ) -> Grams:
-    """The n-grams of these texts that are in at least `min_df` of them, the most frequent ones first to be kept."""
+    """Return the n-grams that occur in at least `min_df` of these texts; with a maximum, the most frequent ones."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     vectorizer = TfidfVectorizer(
@@ -161,7 +161,7 @@ def fit_grams(
 
 
 def words(text: str) -> list[str]:
-    """The words of a text as word vectors know them: lower-case runs of letters and digits.
+    """Return a text's words for word vectors: lower-case runs of letters and digits.
 
     >>> words("It's a HOAX!")
     ['it', 's', 'a', 'hoax']
@@ -170,7 +170,7 @@ def words(text: str) -> list[str]:
 
 
 def read_vectors(path: Path, wanted: Iterable[str]) -> tuple[dict[str, Any], int]:
-    """The vectors of these words from a file in GloVe's format (word2vec's text format with its first line, too)."""
+    """Read these words' vectors from a file in GloVe's format (or word2vec's text format with its first line)."""
     needed, vectors, size = set(wanted), {}, 0
     try:
         with path.open(encoding="utf-8", errors="replace") as file:

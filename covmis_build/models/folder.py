@@ -1,6 +1,6 @@
-"""A model's folder: `model.json` (settings, labels, card) and next to it `weights-…`, named after their content.
+"""A model's folder: `model.json` (settings, labels, card), and `weights-…`, named by their content.
 
-`model.json` says which weights count and is written last: killed anywhere, the model that was there still is.
+`model.json` names the valid weights and is written last: after any interruption, the previous model is intact.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 NAME = "model.json"
 COURSE = "course.json"
-"""Written last into the checkpoint of a training, and removed first: what has none is half written, and does not count."""
+"""Written last into a training checkpoint and deleted first: a checkpoint without it is incomplete and ignored."""
 
 
-def settle(folder: Path, whole: dict[str, Any]) -> None:
-    """Let the weights that `whole` names, which are there already, be those that count; all others go."""
+def activate(folder: Path, whole: dict[str, Any]) -> None:
+    """Make the weights named in `whole`, which are already written, the valid ones; delete all others."""
     storage.write_text(folder / NAME, json.dumps(whole, ensure_ascii=False, indent=1) + "\n")
     for old in [*folder.glob("weights-*"), *folder.glob(".weights-*.part")]:
         if old.name != whole["weights"]:
             storage.remove(old)
 
 
-def told(folder: Path) -> dict[str, Any]:
-    """What `model.json` says; nothing where there is none that can be read."""
+def read_description(folder: Path) -> dict[str, Any]:
+    """Return the content of `model.json`; empty if missing or unreadable."""
     try:
         whole = json.loads((folder / NAME).read_text("utf-8"))
     except (OSError, ValueError):

@@ -1,6 +1,6 @@
-"""Linear stance models and the majority: fast, the same to the bit on every run, and able to say why.
+"""Linear stance models and the majority baseline: fast, exactly reproducible, interpretable.
 
-A logistic regression over TF-IDF n-grams or averaged word vectors of the post and, for pairs, of its target.
+A logistic regression on TF-IDF n-grams or averaged word vectors of the post and, for pairs, of its target.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ class Linear:
     character_span: tuple[int, int] = (2, 5)
     min_df: int = 1
     max_features: int = 0
-    """The most frequent n-grams are kept, this many of each kind and column; 0: all."""
+    """Maximum number of n-grams of each kind and column, the most frequent ones; 0: all."""
     sublinear: bool = False
-    """1 + log of a count in its place."""
+    """Use 1 + log of a count."""
     target: bool = True
-    """Whether the target's text has features of its own next to the post's."""
+    """Add features of the target's text to the post's."""
     per_target: bool = False
-    """A model of its own for each target (SemEval-2016, task A); unknown targets are then refused."""
+    """Train a separate model per target (SemEval-2016, task A); unknown targets are then refused."""
     C: float = 1.0
     class_weights: Literal["none", "balanced", "largest"] = "none"
     """balanced: n/(K·x_k); largest: max(x)/x_k, as in COVMis-Stance (5.2)."""
     vectors: str = ""
-    """A file of word vectors in GloVe's format, or the folder of a model of model2vec."""
+    """A file of word vectors in GloVe's format, or a model2vec folder."""
 
 
 PRESETS: dict[str, Linear] = {
@@ -69,14 +69,14 @@ PRESETS: dict[str, Linear] = {
 
 @dataclass(frozen=True, slots=True)
 class Regression:
-    """One fitted regression: a row of coefficients per label; without features, only the intercept."""
+    """A fitted regression: one row of coefficients per label; without features, only the intercept."""
 
     features: tuple[Features, ...]
     coefficients: Floats
     intercept: Floats
 
     def scores(self, frame: pd.DataFrame) -> Floats:
-        """Log-odds, a column per label, up to a constant per row."""
+        """Return log-odds, one column per label, up to a constant per row."""
         scores = np.tile(self.intercept, (len(frame), 1))
         if self.features and len(frame):
             scores = scores + _stacked(self.features, frame) @ self.coefficients.T
@@ -90,15 +90,15 @@ class Model:
     options: Linear
     labels: tuple[str, ...]
     parts: Mapping[str, Regression]
-    """By target, or all under an empty name."""
+    """Regressions by target; a single one has an empty name."""
 
     def predict(self, frame: pd.DataFrame) -> list[str]:
-        """The likeliest label of each row; of equally likely ones the first."""
+        """Return the most probable label of each row; of equal ones the first."""
         best = self._scores(frame).argmax(axis=1)
         return [self.labels[at] for at in best]
 
     def probabilities(self, frame: pd.DataFrame) -> Floats:
-        """A column per label, in the order of `labels`."""
+        """Return one column per label, in the order of `labels`."""
         scores = self._scores(frame)
         with np.errstate(under="ignore"):
             odds = np.exp(scores - scores.max(axis=1, keepdims=True))
@@ -119,7 +119,7 @@ class Model:
         return scores
 
     def telling(self, count: int = 10) -> pd.DataFrame:
-        """The features that speak most for each label: target model, label, column, feature, weight."""
+        """Return the most informative features of each label: target model, label, column, feature, weight."""
         import pandas as pd
 
         rows = []
@@ -133,7 +133,7 @@ class Model:
 
 
 def train_linear(frame: pd.DataFrame, options: Linear | str = "bow", *, labels: Sequence[str] = ()) -> Model:
-    """Train on a table with `text`, `label` and, where the options use it, `target`.
+    """Train on a table with `text`, `label` and, if the options use it, `target`.
 
     `options` may be a name of `PRESETS`. `labels` is the label set in its order (default: those of the table,
     sorted); a label without an example is never predicted.
@@ -165,7 +165,7 @@ def choose_linear(
     labels: Sequence[str] = (),
     poles: Sequence[str] = (),
 ) -> tuple[Linear, list[float]]:
-    """The candidate that does best on the dev part, the first of equals; and every candidate's value."""
+    """Return the candidate with the best value on the dev part (the first of equals), and all candidates' values."""
     from covmis_build.evaluation.score import score
 
     if not candidates:
@@ -182,7 +182,7 @@ def choose_linear(
 
 
 def check(options: Linear) -> Linear:
-    """These settings, if they are possible."""
+    """Return these settings after a check."""
     kinds = [*ANALYZERS, "vectors"]
     for kind in options.features:
         if kind not in kinds:
@@ -207,7 +207,7 @@ def check(options: Linear) -> Linear:
 
 
 def _checked(frame: pd.DataFrame, options: Linear, *, labelled: bool) -> pd.DataFrame:
-    """The columns that are needed, as text."""
+    """Return the needed columns as text."""
     uses = options.per_target or (options.target and bool(options.features))
     needed = ["text", *(["target"] if uses else []), *(["label"] if labelled else [])]
     for name in needed:
@@ -278,7 +278,7 @@ def logistic(
     C: float,  # noqa: N803
     weights: Mapping[str, float] | None,
 ) -> tuple[Floats, Floats]:
-    """A row of coefficients and a constant for each label; one thread, so that every run adds up alike."""
+    """Return a row of coefficients and a constant for each label. One thread, so that every run gives the same sums."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
     from threadpoolctl import threadpool_limits
@@ -289,7 +289,7 @@ def logistic(
         regression.fit(matrix, labels)
     order = [list(regression.classes_).index(label) for label in present]
     coefficients, constants = regression.coef_, regression.intercept_
-    if len(present) == 2:  # one row that speaks for the second of the sorted labels
+    if len(present) == 2:  # one row, for the second of the sorted labels
         coefficients, constants = (
             np.vstack([-coefficients, coefficients]) / 2,
             np.hstack([-constants, constants]) / 2,

@@ -1,6 +1,6 @@
-"""Models on disk: numbers and words, nothing that runs when it is read.
+"""Linear models on disk: numbers and words, loaded without running code.
 
-The weights in a model's folder (`folder.py`) are one file of arrays. The same training writes the same bytes.
+The weights in a model's folder (`folder.py`) are one file of arrays. Equal trainings write equal bytes.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ import numpy as np
 from covmis_build import storage
 from covmis_build.errors import InputError
 from covmis_build.models.features import ANALYZERS, Averages, Features, Grams
-from covmis_build.models.folder import NAME, settle, told
+from covmis_build.models.folder import NAME, activate, read_description
 from covmis_build.models.linear import Linear, Model, Regression
 
 FORMAT = 2
 
 
 def save(model: Model, folder: Path, card: dict[str, Any] | None = None) -> None:
-    """Write a model; `card` says what it was trained on."""
+    """Write a model. `card` describes its training data."""
     arrays: dict[str, Any] = {}
     parts = []
     for number, (target, part) in enumerate(model.parts.items()):
@@ -43,11 +43,11 @@ def save(model: Model, folder: Path, card: dict[str, Any] | None = None) -> None
         "card": card or {},
     }  # fmt: skip
     storage.write_bytes(folder / name, packed.getvalue())
-    settle(folder, whole)
+    activate(folder, whole)
 
 
 def load(folder: Path) -> Model:
-    """Read a model back; it predicts what it predicted."""
+    """Load a model; its predictions are the same as before saving."""
     path = folder / NAME
     if not path.is_file():
         raise InputError("is no model", file=folder, remedy="Make one with `covmis model train`")
@@ -72,12 +72,12 @@ def _options(saved: dict[str, Any]) -> Linear:
 
 
 def card(folder: Path) -> dict[str, Any]:
-    """What a model was trained on."""
-    return dict(told(folder)["card"])
+    """Return the description of a model's training."""
+    return dict(read_description(folder)["card"])
 
 
 def _described(features: Features) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Features as words and numbers."""
+    """Describe features as words and numbers."""
     if isinstance(features, Grams):
         vectorizer = features.vectorizer
         kinds = {analyzer: kind for kind, analyzer in ANALYZERS.items()}

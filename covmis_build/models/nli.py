@@ -1,7 +1,7 @@
-"""A model of natural language inference as it is, by path or hub name: does the post entail the claim or contradict it.
+"""A natural language inference model, by path or hub name: whether the post entails or contradicts the claim.
 
-Zero-shot, each of its three labels means one of ours. Few-shot, a handful of rows of each label teach a logistic
-regression what its three log-probabilities mean; the model itself is not trained. Needs the extra `models`.
+Zero-shot: each of its three labels means one of ours. Few-shot: some rows per label train a logistic regression on its
+three log-probabilities; the model itself is not trained. Needs the extra `models`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from covmis_build import keyed, storage
 from covmis_build.errors import InputError, nearest
 from covmis_build.models.checkpoints import add_numbers
 from covmis_build.models.encoders import Encoder, pretrained, texts_of
-from covmis_build.models.folder import NAME, settle, told
+from covmis_build.models.folder import NAME, activate, read_description
 from covmis_build.models.linear import logistic
 
 if TYPE_CHECKING:
@@ -31,21 +31,21 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 CLASSES = ("entailment", "contradiction", "neutral")
-"""What a model of inference says; told by the beginnings of its own labels' names."""
+"""The labels of an inference model, detected by the beginnings of their names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Nli:
-    """The settings; the post is the premise and the claim the hypothesis, unless `claim_first`."""
+    """The settings. The post is the premise and the claim the hypothesis, unless `claim_first`."""
 
     path: str
-    """A folder with a model of inference, or a name on the hub."""
+    """A folder with an inference model, or a name on the hub."""
     entailment: str = "favor"
-    """What each of its labels means; few-shot does not ask for it."""
+    """Our label for each of the model's labels; not needed for few-shot."""
     contradiction: str = "against"
     neutral: str = "neither"
     shots: int = 0
-    """So many rows of each label to learn from, drawn by the seed; 0: none."""
+    """Number of training rows per label, sampled by the seed; 0: none."""
     claim_first: bool = False
     tokens: int = 128
     seed: int = 1
@@ -58,22 +58,22 @@ class Nli:
 
 @dataclass(frozen=True, slots=True)
 class NliModel:
-    """A model in memory: `predict` and `probabilities`, as other models have."""
+    """A model in memory with `predict` and `probabilities`, like other models."""
 
     options: Nli
     labels: tuple[str, ...]
     tokenizer: Any
     model: Any
     coefficients: Floats
-    """A row a label: what each log-probability of entailment, contradiction and neutral speaks for it."""
+    """One row per label: coefficients of the log-probabilities of entailment, contradiction and neutral."""
     intercept: Floats
 
     def predict(self, frame: pd.DataFrame) -> list[str]:
-        """The likeliest label of each row."""
+        """Return the most probable label of each row."""
         return [self.labels[at] for at in self.probabilities(frame).argmax(axis=1)]
 
     def probabilities(self, frame: pd.DataFrame) -> Floats:
-        """A column per label."""
+        """Return one column per label."""
         inferred = inference(frame, self.options, self.tokenizer, self.model)
         if not self.options.shots:
             means = np.array(
@@ -86,7 +86,7 @@ class NliModel:
 
 
 def train_nli(frame: pd.DataFrame, options: Nli, *, labels: Sequence[str]) -> NliModel:
-    """The model as it is, or with what `shots` rows of each label of this table teach."""
+    """Return the model unchanged, or trained on `shots` rows of each label of this table."""
     check(options, labels)
     tokenizer, model = _pretrained(options.path)
     if not options.shots:
@@ -111,7 +111,7 @@ def train_nli(frame: pd.DataFrame, options: Nli, *, labels: Sequence[str]) -> Nl
 
 
 def drawn(labels: Sequence[str], options: Nli) -> list[int]:
-    """The rows that teach: of each label as many as `shots`, or all that there are.
+    """Return the training rows: `shots` of each label, or all if there are fewer.
 
     >>> [len(drawn(["a"] * 9 + ["b"], Nli("x", shots=4)))]
     [5]
@@ -126,7 +126,7 @@ def drawn(labels: Sequence[str], options: Nli) -> list[int]:
 
 
 def check(options: Nli, labels: Sequence[str]) -> None:
-    """Zero-shot, the three meanings are labels."""
+    """Check for zero-shot that the three meanings are labels."""
     for name, meaning in zip(CLASSES, options.meanings, strict=True):
         if not options.shots and meaning not in labels:
             raise InputError(
@@ -136,7 +136,7 @@ def check(options: Nli, labels: Sequence[str]) -> None:
 
 
 def inference(frame: pd.DataFrame, options: Nli, tokenizer: Any, model: Any) -> Floats:
-    """The log-probabilities of entailment, contradiction and neutral, a row each."""
+    """Return the log-probabilities of entailment, contradiction and neutral, one row each."""
     import torch
 
     pairs = texts_of(frame, Encoder(path=options.path, claim_first=options.claim_first))
@@ -157,7 +157,7 @@ def inference(frame: pd.DataFrame, options: Nli, tokenizer: Any, model: Any) -> 
 
 
 def save_nli(model: NliModel, folder: Path, card: dict[str, Any] | None = None) -> None:
-    """Write a model; a model that was in this folder stays usable until the new one is whole, and then goes."""
+    """Write a model. A previous model in this folder stays usable until the new one is complete, then it is deleted."""
     numbers = {
         "coefficients": model.coefficients.tolist(),
         "intercept": [_number(x) for x in model.intercept],
@@ -172,13 +172,13 @@ def save_nli(model: NliModel, folder: Path, card: dict[str, Any] | None = None) 
         "format": FORMAT, "nli": True, "weights": name, "options": asdict(model.options), "labels": model.labels,
         **numbers, "card": card or {},
     }  # fmt: skip
-    settle(folder, whole)
+    activate(folder, whole)
 
 
 def load_nli(folder: Path) -> NliModel:
-    """Read a model back; it predicts what it predicted."""
+    """Load a model; its predictions are the same as before saving."""
     try:
-        whole = told(folder)
+        whole = read_description(folder)
         options, labels = Nli(**whole["options"]), tuple(map(str, whole["labels"]))
         check(options, labels)
         coefficients = np.array(whole["coefficients"], dtype=np.float64).reshape(-1, 3)
@@ -199,7 +199,7 @@ def load_nli(folder: Path) -> NliModel:
 
 
 def _number(value: float) -> float | None:
-    """JSON has no infinity."""
+    """Replace infinity, which JSON does not have."""
     return float(value) if np.isfinite(value) else None
 
 
@@ -210,7 +210,7 @@ def _pretrained(path: str) -> tuple[Any, Any]:
 
 
 def _columns(model: Any, path: str) -> list[int]:
-    """Where the model says entailment, contradiction and neutral."""
+    """Return the positions of entailment, contradiction and neutral in the model's output."""
     names = {int(at): str(name).casefold() for at, name in model.config.id2label.items()}
     columns = [[at for at, name in names.items() if name.startswith(kind[:6])] for kind in CLASSES]
     if [len(found) for found in columns] != [1, 1, 1]:

@@ -1,4 +1,4 @@
-"""Which model is meant: its settings, from its name and from words such as `C=10`."""
+"""A model's settings, from its name and words such as `C=10`."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from covmis_build.models.twostep import BertScore
 
 Options = Linear | Encoder | BertScore | Nli
 Settings = Mapping[str, Any] | Sequence[str] | None
-"""Values by the settings' names, or words KEY=VALUE."""
+"""Values by setting name, or words KEY=VALUE."""
 LARGEST = 1_000_000_000
-"""No setting has a use for more."""
+"""Maximum value of any setting."""
 LEAST = {"tokens": 4, "batch": 1, "epochs": 1, "accumulate": 1}
 PRECISIONS = ("float32", "bf16", "fp16")
 
 
 class Transformer(StrEnum):
-    """Models that read with a pretrained transformer; all others are linear and called as `linear.PRESETS` says."""
+    """Models based on a pretrained transformer. All others are linear, named in `linear.PRESETS`."""
 
     SENTENCE_BERT = "sentence-bert"
     CROSS_ENCODER = "cross-encoder"
@@ -38,7 +38,7 @@ TRAINED = (Transformer.SENTENCE_BERT, Transformer.CROSS_ENCODER, Transformer.BER
 
 
 def kind_of(options: Options) -> str:
-    """What these options are options of."""
+    """Return the kind of model to which these options belong."""
     if isinstance(options, Linear):
         return "linear"
     if isinstance(options, Encoder):
@@ -49,7 +49,7 @@ def kind_of(options: Options) -> str:
 
 
 def options_of(name: str, settings: Settings = None) -> Options:
-    """The settings of a model, some of them changed.
+    """Return a model's settings with some changes.
 
     >>> options_of("bow", ["C=10", "word_span=1+3"]).word_span
     (1, 3)
@@ -68,7 +68,7 @@ def options_of(name: str, settings: Settings = None) -> Options:
 
 
 def options_of_all(names: Sequence[str], settings: Settings = None) -> dict[str, Options]:
-    """Each model with those of the settings that it knows; one that none of them knows is an error."""
+    """Return each model's settings with the changes that it knows. A change that no model knows is an error."""
     types = {name: _types(name) for name in names}
     pairs = _pairs(settings)
     every = {key for known in types.values() for key in known}
@@ -93,11 +93,11 @@ def _pairs(settings: Settings) -> list[tuple[str, Any]]:
 
 
 def _types(name: str) -> dict[str, str]:
-    """The settings of a model, and the type of each as its class declares it."""
+    """Return a model's settings with their declared types."""
     if name not in {*PRESETS, *Transformer}:
         raise UnknownName(f"no model is called '{name}'", remedy=nearest(name, [*PRESETS, *Transformer]))
     if name == "majority":
-        return {}  # it looks at labels alone
+        return {}  # it uses only labels
     if name in PRESETS:
         return {field.name: str(field.type) for field in fields(Linear)}
     if name == Transformer.NLI:
@@ -134,7 +134,7 @@ def _transformer(kind: Transformer, values: dict[str, Any]) -> Encoder | BertSco
 
 
 def _value(key: str, text: str, kind: str) -> Any:
-    """A setting from its words; several values stand with a plus sign between."""
+    """Parse a setting; several values are separated by a plus sign."""
     if kind == "bool":
         if text not in {"true", "false"}:
             raise InputError(f"the setting {key}={text}", remedy="It is true or false")
@@ -151,7 +151,7 @@ def _value(key: str, text: str, kind: str) -> Any:
     except ValueError:
         raise InputError(f"the setting {key}={text} is not a number", remedy="Spans are like 1+3") from None
     if key in {field.name for field in fields(Linear)}:
-        return number  # `check` knows their bounds
+        return number  # `check` checks the bounds
     least = LEAST.get(key, 0)
     if not least <= number < LARGEST:
         raise InputError(f"the setting {key}={text}", remedy=f"It is at least {least} and below {LARGEST:,}")

@@ -1,4 +1,4 @@
-"""Tables of posts to learn from or to judge, whatever their columns are called."""
+"""Read tables of posts for training or prediction, with any column names."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ COLUMNS = {
     "target": ("target", "claim", "mis", "hypothesis", "sentence2"),
     "label": ("label", "stance", "labels", "gold_label"),
 }
-"""The columns of a table, and the names under which they are known."""
+"""Standard column → accepted names."""
 IDS = ("item_id", "post_id", "id")
 
 
 def read_posts(posts: pd.DataFrame | str | Path, *, labelled: bool, text_alone: bool = False) -> pd.DataFrame:
-    """A table with the columns text, target (if there is one) and label; ids stand once for each target.
+    """Read a table with the columns text, target (if any) and label; ids are unique per target.
 
-    Of frozen items (their table has the columns `show`, `cards` …) the text is all that annotators were shown, or,
-    `text_alone`, the post's own words.
+    For frozen items (with columns `show`, `cards` …) the text is everything that annotators saw or, with `text_alone`, the
+    post's own words.
     """
     file: str | Path = ""
     if isinstance(posts, str | Path):
@@ -67,7 +67,7 @@ def _holds_frozen_items(path: Path) -> bool:
     try:
         return {"show", "cards"} <= set(pq.read_schema(path).names)
     except (OSError, ValueError):
-        return False  # the reader of tables says what is wrong
+        return False  # the reader of tables reports the problem
 
 
 def _frozen_items(path: Path) -> pd.DataFrame:
@@ -75,12 +75,12 @@ def _frozen_items(path: Path) -> pd.DataFrame:
 
 
 def id_column(frame: pd.DataFrame) -> str:
-    """The column of ids, if there is one."""
+    """Return the id column, if any."""
     return next((name for name in IDS if name in frame.columns), "")
 
 
 def label_set(labels: Sequence[str], frame: pd.DataFrame) -> list[str]:
-    """The labels that were named, or those of the table: two at least, each once."""
+    """Return the named labels, or those of the table: at least two, each once."""
     values = list(labels) or sorted(set(frame["label"].astype(str)))
     for at, label in enumerate(values):
         if label in values[:at]:
@@ -111,7 +111,7 @@ def _renamed(file: str | Path, names: list[str], *, labelled: bool) -> dict[str,
 
 
 def _check_ids(file: str | Path, frame: pd.DataFrame) -> None:
-    """Every row has an id, if any has; a post may be under several targets, but once under each."""
+    """Check that all rows or none have an id. A post may occur once for each target."""
     name = id_column(frame)
     if not name:
         return

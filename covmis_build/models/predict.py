@@ -1,4 +1,4 @@
-"""What a trained model says of posts: a label for each, with the probability of every label."""
+"""Predict posts' labels with a trained model, with the probability of every label."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def predict(
     errors: str | Path | None = None,
     text_alone: bool = False,
 ) -> pd.DataFrame:
-    """A row for each post: its id (or row number), `prediction`, and `p_…` for each label.
+    """Return one row per post: its id (or row number), `prediction`, and `p_…` for each label.
 
-    `model` is a model or its folder; labels of the posts are not looked at. `out` is a CSV file to write. `errors` is
-    a page on the surest errors, for which posts need labels; it has texts in it. `text_alone`: as the model was trained.
+    `model` is a model or its folder; the posts' labels are ignored. `out` is a CSV file to write. `errors` is a page with
+    the most confident errors, which needs labels and contains texts. `text_alone` must be as in training.
     """
     name = "the model"
     if isinstance(model, str | Path):
@@ -71,14 +71,14 @@ OVERLAPS = ((0.0, 0.0), (0.0, 0.1), (0.1, 0.25), (0.25, 0.5), (0.5, 1.0))
 
 @dataclass(frozen=True, slots=True)
 class Mistakes:
-    """confident: errors by gold label, the surest first; overlap and kinds: items, accuracy and mean probability."""
+    """confident: errors by gold label, the most confident first; overlap and kinds: items, accuracy and mean probability."""
 
     confident: pd.DataFrame
     overlap: pd.DataFrame
     kinds: pd.DataFrame
 
     def page(self, name: str) -> str:
-        """One self-contained HTML page."""
+        """Return a self-contained HTML page."""
         from covmis_build.report.page import Section, page, table_html
 
         columns = ["predicted", "probability", "overlap", "target", "text"]
@@ -98,9 +98,9 @@ class Mistakes:
 def mistakes(
     frame: pd.DataFrame, probabilities: NDArray[np.float64], labels: Sequence[str], *, count: int = 10
 ) -> Mistakes:
-    """What is behind the errors on a table with `text`, `label` and perhaps `target` and `kind`.
+    """Analyse the errors on a table with `text`, `label` and optionally `target` and `kind`.
 
-    `probabilities` has a column per label. `count` errors are kept for each gold label.
+    `probabilities` has one column per label. `count` errors are kept for each gold label.
     """
     import pandas as pd
 
@@ -131,7 +131,7 @@ def mistakes(
 
 
 def overlap(text: str, target: str) -> float:
-    """The part of the target's different words that the text has.
+    """Return the share of the target's distinct words that occur in the text.
 
     >>> overlap("Masks kill, says nobody", "masks kill people")
     0.6666666666666666

@@ -1,6 +1,6 @@
-"""A language model as one more system: requests out, answers in, no network.
+"""Language models as systems: write requests and read answers, without network access.
 
-Its answers are predictions. They are never gold, and annotators never see them.
+Answers are predictions. They are never gold, and annotators never see them.
 """
 
 from __future__ import annotations
@@ -39,24 +39,24 @@ The post: {post}
 Answer with one JSON object and nothing else: {"label": "…", "confidence": a number from 0 to 1, "reason": "one short sentence"}
 The label is exactly one of these: {labels}
 """
-"""Sent unless the user has a template; its hash goes with every request."""
+"""The default prompt. Its hash (or that of the user's template) is in every request."""
 PLACEHOLDER = re.compile(r"\{(guideline|claim|post|labels)\}")
 
 ENDS = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-"""What JSON allows in a string and some readers take for the end of a line, or for nothing; and halves of characters."""
+"""Characters that JSON strings allow but some readers drop or treat as line ends; also unpaired surrogates."""
 
 
 class Form(StrEnum):
-    """How requests are written."""
+    """Format of the request file."""
 
     JSONL = "jsonl"
     OPENAI_BATCH = "openai-batch"
-    """Lines of OpenAI's batch interface, which vLLM's run-batch reads, too."""
+    """Lines for OpenAI's batch API, which vLLM's run-batch also reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How a model is to answer; each item has a seed of its own that follows from this one."""
+    """Sampling parameters. Each item has its own seed, derived from this one."""
 
     model: str = ""
     temperature: float = 0.0
@@ -66,7 +66,7 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked about one item; `template` is a hash of the template and the guideline."""
+    """A request for one item. `template` is a hash of template and guideline."""
 
     item_id: str
     template: str
@@ -74,7 +74,7 @@ class Request:
     labels: tuple[str, ...] = ()
 
     def line(self) -> str:
-        r"""The request as one line, whatever the reader takes for the end of a line: posts have Unicode's own ones, too.
+        r"""Return the request as one line. Posts may contain Unicode line separators, which are escaped.
 
         >>> print(Request("a|x:1", "0f", "one\u2028two").line(), end="")
         {"item_id": "a|x:1", "template": "0f", "messages": [{"role": "user", "content": "one\u2028two"}]}
@@ -83,11 +83,11 @@ class Request:
 
     @property
     def messages(self) -> list[dict[str, str]]:
-        """The conversation so far: one message."""
+        """Return the conversation so far: one message."""
         return [{"role": "user", "content": self.content}]
 
     def body(self, sampling: Sampling) -> dict[str, Any]:
-        """The body of a request to an OpenAI-compatible server, with the schema of the answer."""
+        """Return the body of a request to an OpenAI-compatible server, with the answer's schema."""
         form = {"name": "stance", "strict": True, "schema": schema(self.labels)}
         return {
             "model": sampling.model, "messages": self.messages, "temperature": sampling.temperature,
@@ -96,7 +96,7 @@ class Request:
         }  # fmt: skip
 
     def batch_line(self, sampling: Sampling) -> str:
-        """A line of OpenAI's batch interface."""
+        """Return a line for OpenAI's batch API."""
         return json_line(
             {
                 "custom_id": self.item_id, "method": "POST", "url": "/v1/chat/completions",
@@ -106,14 +106,14 @@ class Request:
 
 
 def json_line(record: dict[str, Any]) -> str:
-    """A record as one line for any reader of lines."""
+    """Return a record as one line for any reader of lines."""
     text = json.dumps(record, ensure_ascii=False)
     return ENDS.sub(lambda end: f"\\u{ord(end[0]):04x}", text) + "\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What came back: item_id, label, confidence; and what could not be read, with the reason."""
+    """The answers: item_id, label, confidence; and failures with the reason."""
 
     predictions: pd.DataFrame
     failures: pd.DataFrame
@@ -127,10 +127,10 @@ def prompt(
     template: str = TEMPLATE,
     text_alone: bool = False,
 ) -> list[Request]:
-    """One request per item (`item_id`, `claim`, `text`), in the order of their ids.
+    """Return one request per item (`item_id`, `claim`, `text`), ordered by id.
 
-    Of frozen items a request has all that annotators were shown, or, `text_alone`, the post's own words. Claim and
-    post are put in as they are and never read as a template; labels, kinds and automatic labels stay out.
+    For frozen items a request has everything that annotators saw or, with `text_alone`, the post's own words. Claim and post
+    are inserted literally and never treated as a template. Labels, query types and automatic labels are not included.
     """
     for name in ("claim", "post", "labels"):
         if f"{{{name}}}" not in template:
@@ -158,14 +158,14 @@ def prompt(
 
 
 def _filled(template: str, values: dict[str, str]) -> str:
-    """The template with its places filled in one pass: what is put in is not looked at again."""
+    """Fill the template in one pass, so that inserted text is not filled again."""
     return PLACEHOLDER.sub(lambda place: values[place[1]], template)
 
 
 def read_answers(path: Path, labels: Sequence[str]) -> Answers:
-    """Answers from JSON lines: `item_id` and `answer`, or what a server of OpenAI's batch interface wrote.
+    """Read answers from JSON lines: `item_id` and `answer`, or the output of OpenAI's batch API.
 
-    `models.answers` says which label an answer gives; those that give none, or more than one, are counted with why.
+    `models.answers` parses the label. Answers without a single label are counted with the reason.
     """
     import pandas as pd
 
@@ -189,7 +189,7 @@ def read_answers(path: Path, labels: Sequence[str]) -> Answers:
 
 
 def _answers(path: Path) -> Iterator[tuple[int, str, object]]:
-    """Row, item and answer of each line; no answer (null, an error of the server) is None."""
+    """Return row, item and answer of each line; a missing answer (null, server error) is None."""
     try:
         lines = bytes_of(path).decode("utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
@@ -200,7 +200,7 @@ def _answers(path: Path) -> Iterator[tuple[int, str, object]]:
         try:
             row = whole_in_json(json.loads(line))
             if isinstance(row, dict) and ("attempt" in row or "question" in row):
-                continue  # lines of `covmis model ask` that are no answers
+                continue  # lines of `covmis model ask` that are not answers
             item, answer = (
                 (row["custom_id"], content_of(row["response"]))
                 if "custom_id" in row
@@ -217,13 +217,13 @@ def _answers(path: Path) -> Iterator[tuple[int, str, object]]:
 
 
 def content_of(response: Any) -> str | None:
-    """The answer in a response of OpenAI's chat interface: the text, what was said in refusing, or none."""
+    """Return the answer in a response of OpenAI's chat API: the text, a refusal, or None."""
     if not isinstance(response, dict):
         return None
     try:
         message = response.get("body", response)["choices"][0]["message"]
         content = message.get("content") or message.get("refusal")
-        if isinstance(content, list):  # parts: what the model thought is in others
+        if isinstance(content, list):  # in parts: the model's thinking is in others
             content = "".join(part["text"] for part in content if part["type"] == "text")
     except (KeyError, IndexError, TypeError, AttributeError):
         return None
@@ -231,7 +231,7 @@ def content_of(response: Any) -> str | None:
 
 
 def independent_labels(given: pd.DataFrame) -> pd.DataFrame:
-    """The labels that people gave independently, the last of each person and item; all, where the table is a plain one."""
+    """Return people's independent labels, the last of each person and item; all labels of a plain table."""
     if not {"phase", "status", "given_at"} <= set(given.columns):
         return given.drop_duplicates(["item_id", "annotator"], keep="last")
     return (
@@ -244,9 +244,9 @@ def independent_labels(given: pd.DataFrame) -> pd.DataFrame:
 def agreement_with_people(
     predictions: pd.DataFrame, given: pd.DataFrame, labels: Sequence[str]
 ) -> pd.DataFrame:
-    """Cohen's κ of each pair of judges: the model with each annotator, and the annotators among themselves.
+    """Return Cohen's κ of each pair: the model with each annotator, and annotators with each other.
 
-    `given` is the table `labels`; only labels that people gave independently count, the last of each.
+    `given` is the table `labels`. Only people's independent labels count, the last of each person and item.
     """
     import pandas as pd
 

@@ -1,4 +1,4 @@
-"""The card of a run: which rows, under which versions, on what, and how well."""
+"""The card of a training run: rows, versions, device, and scores."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def rows_of(frame: pd.DataFrame) -> dict[str, Any]:
-    """How many rows, and a hash of what is learned from them, in their order.
+    """Return the number of rows, and a hash of their content and order.
 
     >>> import pandas as pd
     >>> rows_of(pd.DataFrame({"text": ["a"], "label": ["favor"]}))
@@ -25,14 +25,14 @@ def rows_of(frame: pd.DataFrame) -> dict[str, Any]:
 
 
 def add_rows(summed: Any, frame: pd.DataFrame) -> None:
-    """All that is learned from these rows, in their order, added to a hash."""
+    """Add the content of these rows, in order, to a hash."""
     columns = [name for name in ("text", "target", "label") if name in frame.columns]
     for row in frame[columns].fillna("").astype(str).itertuples(index=False, name=None):
         summed.update(json.dumps(row).encode())
 
 
 def scored(gold: Iterable[object], said: Sequence[str], labels: Sequence[str]) -> dict[str, float]:
-    """Accuracy and macro-F1."""
+    """Return accuracy and macro-F1."""
     from covmis_build.evaluation.score import score
 
     measures = ["accuracy", "macro_f1"]
@@ -41,7 +41,7 @@ def scored(gold: Iterable[object], said: Sequence[str], labels: Sequence[str]) -
 
 
 def versions(*, transformer: bool) -> dict[str, str]:
-    """Of what trained the model; with the device where that matters."""
+    """Return the versions of the training software, and the device if relevant."""
     from covmis_build import __version__
 
     if not transformer:

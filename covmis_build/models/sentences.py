@@ -1,4 +1,4 @@
-"""A pretrained sentence model as it is: texts to vectors of length 1. Needs the extra `models`."""
+"""A pretrained sentence model: texts to unit vectors. Needs the extra `models`."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     Sizes = Callable[[Sequence[str]], list[int]]
 
 TOKENS = 128
-"""What is read of a text."""
+"""Maximum number of tokens of a text."""
 AT_ONCE = 4096
-"""Texts whose tokens are counted at once."""
+"""Number of texts tokenised at a time."""
 
 
 def sentence_model(path: str) -> tuple[str, str, Encode, Sizes]:
-    """The name, the version (a hash of the weights) and the function of a model, by its folder or its name on the hub.
+    """Return name, version (a hash of the weights) and encoding function of a model in a folder or on the hub.
 
-    With it goes a function that counts the tokens which it reads of each text.
+    A function that counts the used tokens of each text is also returned.
     """
     import torch
 

@@ -1,7 +1,7 @@
-"""Training on several datasets in a row, such as MNLI, then RumourEval and COVIDLies, then the target (COVMis-Stance, 5).
+"""Train on several datasets in sequence, such as MNLI, then RumourEval and COVIDLies, then the target (COVMis-Stance, 5).
 
-Each step is a whole training that begins with the weights of the step before. If both have the same labels the head
-continues, too; otherwise it begins again. Finished steps are kept under the hash of all that they follow from.
+Each step is a complete training from the previous step's weights. The head is kept if both steps have the same labels;
+otherwise it is new. Finished steps are stored under a hash of all their inputs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One dataset to train on: `text`, `target`, `label`; and a dev part for early stopping, if it has one."""
+    """One training dataset: `text`, `target`, `label`; optionally a dev part for early stopping."""
 
     name: str
     frame: pd.DataFrame
@@ -38,7 +38,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """The model after the last step, and what happened in each: data, rows, labels, head, losses."""
+    """The model after the last step, and each step's data, rows, labels, head and losses."""
 
     model: EncoderModel
     steps: tuple[dict[str, Any], ...]
@@ -53,11 +53,10 @@ def train_steps(
     folder: Path | None = None,
     progress: Progress = silent,
 ) -> Steps:
-    """Train on each step in turn; a stopped run continues in the step and the epoch where it was.
+    """Train on each step in turn. A stopped run resumes in its step and epoch.
 
-    `labels` is the label set of the last step and of all that have no others (`labels_of`). `folder` keeps the steps:
-    a later training that begins with the same steps uses them. A step without a dev part is not
-    stopped early.
+    `labels` is the label set of the last step, and of all steps without other labels (`labels_of`). `folder` stores the
+    steps: a later training with the same first steps reuses them. Early stopping needs a dev part in the step.
     """
     if not steps:
         raise InputError("there is nothing to train on")
@@ -88,7 +87,7 @@ def train_steps(
 
 
 def labels_of(step: Step, labels: Sequence[str]) -> tuple[str, ...]:
-    """The label set of a step: this one if it covers the step's labels; its own if they share none; else an error.
+    """Return a step's label set: `labels` if they cover the step's; its own if they share none; otherwise an error.
 
     >>> import pandas as pd
     >>> labels_of(Step("nli", pd.DataFrame({"label": ["neutral", "entailment"]})), ["favor", "against"])
@@ -107,7 +106,7 @@ def labels_of(step: Step, labels: Sequence[str]) -> tuple[str, ...]:
 
 
 def mapped(frame: pd.DataFrame, labels: Mapping[str, str]) -> pd.DataFrame:
-    """The frame with its labels mapped as declared; others stay.
+    """Map the frame's labels as declared; others stay.
 
     >>> import pandas as pd
     >>> mapped(pd.DataFrame({"label": ["entailment", "favor"]}), {"entailment": "favor"})["label"].tolist()
@@ -124,7 +123,7 @@ def _step(
     folder: Path | None,
     progress: Progress,
 ) -> tuple[Path | EncoderModel, dict[str, Any]]:
-    """One training, or its result from the folder: the model (or where it lies) and its course."""
+    """Train one step or load its result: the model (or its folder) and the course of training."""
     chosen = options if step.dev is not None else replace(options, patience=0)
     if folder is None:
         trained = train_encoder(

@@ -1,4 +1,4 @@
-"""A trained model of any kind, written to its folder and read back."""
+"""Save and load trained models of any kind."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from covmis_build.models import linear_checkpoints
 from covmis_build.models.checkpoints import load_encoder, save_encoder
 from covmis_build.models.encoders import Encoder, EncoderModel
-from covmis_build.models.folder import told
+from covmis_build.models.folder import read_description
 from covmis_build.models.linear import Model
 from covmis_build.models.nli import NliModel, load_nli, save_nli
 from covmis_build.models.twostep import BertScore, BertScoreModel, load_bertscore, save_bertscore
@@ -22,7 +22,7 @@ StanceModel = Model | EncoderModel | BertScoreModel | NliModel
 
 
 def save(model: StanceModel, options: Options, folder: Path, card: dict[str, Any]) -> None:
-    """Write a model, with the options that it was asked for: those of a step may have been changed on the way."""
+    """Write a model with the requested options; those of a step may have been changed."""
     if isinstance(model, EncoderModel) and isinstance(options, Encoder):
         save_encoder(replace(model, options=options), folder, card)
     elif isinstance(model, BertScoreModel) and isinstance(options, BertScore):
@@ -34,8 +34,8 @@ def save(model: StanceModel, options: Options, folder: Path, card: dict[str, Any
 
 
 def load(folder: Path) -> StanceModel:
-    """The model in this folder."""
-    described = told(folder)
+    """Load the model in this folder."""
+    described = read_description(folder)
     if described.get("bertscore"):
         return load_bertscore(folder)
     if described.get("nli"):

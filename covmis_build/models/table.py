@@ -1,7 +1,7 @@
-"""Models by ways of dividing the data: which is better, and how much easier chance is than time.
+"""Compare models over ways of splitting the data: which model is better, and how much easier random splits are than time.
 
-The shapes are those of COVMis-Stance's tables 9 and 12 (by label), 13 (by query type) and 14 (settings), and of
-table 4 of Mu et al. 2023 (divisions, with Welch's t-test between them).
+The tables have the format of COVMis-Stance's tables 9 and 12 (by label), 13 (by query type) and 14 (settings), and of
+table 4 of Mu et al. 2023 (splits, with Welch's t-test between them).
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ if TYPE_CHECKING:
     from covmis_build.report.summary import Summary
 
 OWN = ("given", "zero_shot")
-"""Divisions next to those of `splits`: the column split says it; all rows are judged by what was learned before."""
+"""Schemes besides those of `splits`: the column split, and all rows as test of a model trained before."""
 PARTS = {"train": "train", "dev": "dev", "val": "dev", "test": "test"}
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one run said of the rows that it judged: one cell, or all claims of leave_one_out."""
+    """The predictions of one run for its test rows: one cell, or all claims of leave_one_out."""
 
     gold: list[str]
     said: list[str]
@@ -65,7 +65,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Compared(Result):
-    """cells: a row per model and scheme; labels: also per label; groups: also per group; tests: differences, with p."""
+    """cells: one row per model and scheme; labels: also per label; groups: also per group; tests: differences, with p."""
 
     cells: pd.DataFrame
     labels: pd.DataFrame
@@ -73,20 +73,20 @@ class Compared(Result):
     tests: pd.DataFrame
     measures: tuple[str, ...]
     by_label: bool = False
-    """Whether the summary has the figures per label, too."""
+    """True if the summary includes figures per label."""
 
     def to_frame(self) -> pd.DataFrame:
-        """A row a model and scheme, each measure as mean and standard deviation over runs."""
-        return _told(self.cells, ["model", "scheme", "runs", "items"], self.measures)
+        """Return one row per model and scheme, with mean and standard deviation over runs of each measure."""
+        return _formatted(self.cells, ["model", "scheme", "runs", "items"], self.measures)
 
     @property
     def summary(self) -> Summary:
-        """In words and tables: the models, also by label and group, and which differences could be tested."""
+        """Return text and tables: the models, also by label and group, and the tested differences."""
         parts: list[str | pd.DataFrame] = [self.to_frame()]
         if self.by_label:
             parts += ["", _labels_side_by_side(self.labels)]
         if len(self.groups):
-            parts += ["", _told(self.groups, ["model", "scheme", "group", "items"], self.measures)]
+            parts += ["", _formatted(self.groups, ["model", "scheme", "group", "items"], self.measures)]
         tested = self.tests[self.tests["t"].notna()] if len(self.tests) else self.tests
         if len(tested):
             columns = [name for name in tested.columns if tested[name].astype(str).ne("").any()]
@@ -96,14 +96,14 @@ class Compared(Result):
         return parts
 
     def to_dict(self) -> dict[str, Any]:
-        """The tables; those by label and by group where they are requested."""
+        """Return the tables; those by label and group if requested."""
         parts = {"cells": self.cells, "tests": self.tests}
         parts |= {"labels": self.labels} if self.by_label else {}
         return parts | ({"groups": self.groups} if len(self.groups) else {})
 
 
 def _labels_side_by_side(labels: pd.DataFrame) -> pd.DataFrame:
-    """A row a model and scheme, with precision, recall and F1 of each label."""
+    """Return one row per model and scheme, with precision, recall and F1 of each label."""
     import pandas as pd
 
     wide = []
@@ -117,7 +117,7 @@ def _labels_side_by_side(labels: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(wide)
 
 
-def _told(frame: pd.DataFrame, columns: list[str], measures: Sequence[str]) -> pd.DataFrame:
+def _formatted(frame: pd.DataFrame, columns: list[str], measures: Sequence[str]) -> pd.DataFrame:
     texts = {
         name: [_spread(mean, sd) for mean, sd in zip(frame[name], frame[f"{name}_sd"], strict=True)]
         for name in measures
@@ -139,7 +139,7 @@ def compare_models(
     text_alone: bool = False,
     **how: Any,
 ) -> Compared:
-    """Compare models by their names; `settings` go to each that knows them, `before` is learned from first: see `table`.
+    """Compare models by name. `settings` apply to each model that has them; `before` is learned first: see `table`.
 
     >>> import pandas as pd
     >>> posts = pd.DataFrame({"text": ["so true", "a hoax"] * 5, "claim": "masks", "label": ["favor", "against"] * 5})
@@ -171,13 +171,13 @@ def table(  # noqa: PLR0913 - every option is named
     cells: Path | None = None,
     progress: Progress = silent,
 ) -> Compared:
-    """Train every model on every division; each measure's mean and standard deviation over runs.
+    """Train every model on every split. Returns each measure's mean and standard deviation over runs.
 
-    `random` has a run a fold, in which every item is judged once; the others have a run a seed for transformers, and
-    one for linear models and BERTScore alone, which are the same every time. `leave_one_out` trains without each claim or event in turn
-    and judges all together. `by` is a column whose groups are judged apart. Tests compare the schemes of a model, or,
-    with `against` the name of a model, the models with that one. `cells` is a folder that keeps the trainings. Measures
-    that need them take `order`, `poles` and `class_weights`, as in `evaluation.score`.
+    `random` has one run per fold, in which every item is tested once. Other schemes have one run per seed for transformers,
+    and a single run for deterministic models (linear, BERTScore alone). `leave_one_out` leaves out each claim or event in
+    training and tests on all together. `by` is a column of groups to evaluate separately. Tests compare the schemes of each
+    model or, with `against`, the models with that one. `cells` is a folder that stores the trainings. Measures that need them
+    use `order`, `poles` and `class_weights`, as in `evaluation.score`.
     """
     if not schemes:
         raise InputError("schemes names no scheme", remedy="For example: random, chronological")
@@ -209,7 +209,7 @@ def _cells(
     seeds: int,
     seed: int,
 ) -> Iterator[tuple[Cell, str]]:
-    """Every training, and the run that it belongs to."""
+    """Return every training, with its run."""
     for scheme in schemes:
         for number, (name, part) in enumerate(_divisions(frame, scheme, folds, seed)):
             learn, dev, judge = (frame[np.asarray(part == role)] for role in ("train", "dev", "test"))
@@ -224,7 +224,7 @@ def _cells(
 
 
 def _divisions(frame: pd.DataFrame, scheme: str, folds: int, seed: int) -> list[tuple[str, Any]]:
-    """The parts of the rows: once, or for each fold or claim."""
+    """Return the parts of the rows: once, or for each fold or claim."""
     import pandas as pd
 
     if scheme == "zero_shot":
@@ -244,7 +244,7 @@ def _divisions(frame: pd.DataFrame, scheme: str, folds: int, seed: int) -> list[
 
 
 def _check(planned: Sequence[tuple[Cell, str]], labels: Sequence[str]) -> None:
-    """What would fail after hours fails now."""
+    """Check early what would otherwise fail after hours."""
     for cell, _ in planned:
         encoder = encoder_of(cell.setting)
         if isinstance(cell.setting.options, BertScore):
@@ -273,7 +273,7 @@ def _scored(
     poles: Sequence[str],
     class_weights: Mapping[str, float] | None,
 ) -> Scoring:
-    """The measures with what they need; nothing is taken from the order in which labels happen to stand."""
+    """Return the measures with their requirements. The order of labels in the data has no meaning."""
     if not wanted:
         raise InputError("measures names no measure", remedy="For example: accuracy, macro_f1")
     scored = scoring(labels, names=wanted, order=order, poles=poles, class_weights=class_weights)
@@ -285,9 +285,7 @@ def _scored(
         ):
             if need in measure.needs and not given:
                 raise InputError(f"the measure {measure.name} needs {what}", remedy=remedy)
-    scored.values(
-        np.ones((len(labels), len(labels)))
-    )  # weights and label sets that do not fit are reported now
+    scored.values(np.ones((len(labels), len(labels))))  # report weights and label sets that do not fit now
     return scored
 
 
@@ -337,7 +335,7 @@ def _deviation(values: Sequence[float]) -> float:
 
 
 def _by_label(runs: Sequence[Run], labels: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Precision, recall and F1 of every label."""
+    """Return precision, recall and F1 of every label."""
     scores_of_runs = [class_table(join(run.gold, {"": run.said}, labels)) for run in runs]
     for at, label in enumerate(labels):
         values = {
@@ -357,7 +355,7 @@ def _part(run: Run, group: str) -> Run:
 def _tests(
     values: Mapping[tuple[str, str], Mapping[str, Sequence[float]]], against: str
 ) -> Iterator[dict[str, Any]]:
-    """Welch's t between the schemes of each model, or between each model and one; no t where one side has one run."""
+    """Return Welch's t between schemes of each model, or between models and one; none if one side has a single run."""
     from covmis_build.evaluation.significance import welch
 
     for left, right in combinations(values, 2):

@@ -1,4 +1,4 @@
-"""Training a model of any kind on a table: chosen on a dev part, gone on with after a stop, written with its card."""
+"""Train a model of any kind on a table: choose on a dev part, resume after a stop, write it with its card."""
 
 from __future__ import annotations
 
@@ -44,23 +44,23 @@ class Trained(Result):
     model: StanceModel
     options: Options
     card: dict[str, Any] = field(repr=False)
-    """What `model.json` says of the run: rows with a hash, versions, the course of the losses, scores on the dev part."""
+    """The run as in `model.json`: rows with a hash, versions, losses, scores on the dev part."""
 
     def predict(self, posts: Posts) -> pd.DataFrame:
-        """What the model says of a table of posts."""
+        """Predict the labels of a table of posts."""
         from covmis_build.models.predict import predict
 
         return predict(self.model, posts)
 
     def to_dict(self) -> dict[str, Any]:
-        """The options, the card and, of linear models, the most telling features."""
+        """Return the options, the card and, for linear models, the most informative features."""
         options = {name.lower(): value for name, value in asdict(self.options).items()}
         telling = {"telling": self.model.telling(5)} if isinstance(self.model, Model) else {}
         return {"options": options, **self.card, **telling}
 
     @property
     def summary(self) -> Summary:
-        """In words and tables: what was chosen, the most telling features, the course of the losses, scores on dev."""
+        """Return text and tables: the choice, most informative features, losses, scores on dev."""
         import pandas as pd
 
         dev, chosen = self.card.get("dev", {}), self.card.get("chosen")
@@ -91,7 +91,7 @@ class Trained(Result):
         return [*parts, f"Trained on {self.card['data']}: {counted(self.card['rows'], 'rows')}."]
 
     def save(self, folder: str | Path) -> None:
-        """Write the model with its card; a model that was in this folder stays usable until the new one is whole."""
+        """Write the model with its card. A previous model in this folder stays usable until the new one is complete."""
         save(self.model, self.options, Path(folder), self.card)
 
 
@@ -114,11 +114,10 @@ def train(  # noqa: PLR0913 - every option is named
 ) -> Trained:
     """Train a model on a table with `text`, `label` and, for pairs, `target` or `claim`; write it to `out`.
 
-    `model` is a name (`bow`, `cross-encoder` …) with `settings`, or options. With `dev`, linear models are trained with
-    each C of `choose`, and the best by `measure` is kept. Transformers learn from the datasets `before` first (`maps`:
-    what their labels mean here), or go on from a model in the folder `start`; a training that was stopped goes on in
-    `out`. Of frozen items a model reads all that annotators were shown, or, `text_alone`, the posts' own words; it is to
-    predict from what it was trained on.
+    `model` is a name (`bow`, `cross-encoder` …) with `settings`, or options. With `dev`, linear models are trained with each C of
+    `choose`, and the best by `measure` is kept. Transformers first learn from the datasets `before` (`maps` translates their
+    labels), or start from a model in the folder `start`; an interrupted training resumes in `out`. For frozen items a model
+    reads everything that annotators saw or, with `text_alone`, the posts' own words; prediction must use the same.
 
     >>> import pandas as pd
     >>> posts = pd.DataFrame({"text": ["so true", "a hoax"], "claim": "masks", "label": ["favor", "against"]})
@@ -158,7 +157,7 @@ def train(  # noqa: PLR0913 - every option is named
 
 
 def steps_before(posts: Sequence[Posts], maps: Mapping[str, str] | None = None) -> list[Step]:
-    """Datasets to learn from first, in order; `maps` says what their labels mean."""
+    """Return the datasets to learn from first, in order. `maps` maps their labels to ours."""
     declared = dict(maps or {})
     if declared and not posts:
         raise InputError("--map maps the labels of --before", remedy="Name the files with --before")
@@ -205,7 +204,7 @@ def _transformer(
     folder: Path | None,
     progress: Progress,
 ) -> Trained:
-    """Train step by step, going on where a stopped run of the same training left off."""
+    """Train step by step, resuming a stopped run of the same training."""
     began = time.monotonic()
     kept = folder / "steps" if folder is not None else None
     if folder is not None:
@@ -233,7 +232,7 @@ def _transformer(
 
 
 def _check_writable(folder: Path) -> None:
-    """Refuse now what would fail after hours of training."""
+    """Refuse early what would otherwise fail after hours of training."""
     nearest_folder = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not nearest_folder.is_dir() or not os.access(nearest_folder, os.W_OK):
         raise InputError("cannot be written to", file=folder, remedy="Name another folder")

@@ -1,8 +1,8 @@
-"""Training an encoder by transformers' Trainer: the papers' settings, repeatable on one machine, resumed where it was stopped.
+"""Train an encoder with transformers' Trainer: the papers' settings, reproducible on one machine, resumable.
 
-Optimizer, schedule, mixed precision, accumulation, several devices and checkpoints are the Trainer's. Ours is the keyed
-order of the rows, and that a checkpoint counts only when it is whole: it is written every few minutes and after every
-epoch, and a stopped run ends like one that was not.
+The Trainer provides optimizer, schedule, mixed precision, accumulation, several devices and checkpoints. This module adds
+the keyed order of rows, and ignores incomplete checkpoints. A checkpoint is written every few minutes and after every
+epoch. A resumed run gives the same result as an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -45,27 +45,27 @@ if TYPE_CHECKING:
     from covmis_build.engine import Progress
 
 VERSION = 2
-"""Version of training. Raise it when the same inputs give another model."""
+"""Version of training. Increase it when the same inputs give another model."""
 
 
 KEEP_SECONDS = 120.0
-"""Within an epoch the state is written this often; when does not change what is trained."""
+"""Seconds between checkpoints within an epoch. They do not affect the result."""
 
 
 @dataclass(slots=True)
 class Course:
-    """How far a training has come."""
+    """Progress of a training."""
 
     losses: list[float] = field(default_factory=list)
     """The mean loss of each finished epoch."""
     dev: list[float] = field(default_factory=list)
     batches: list[float] = field(default_factory=list)
-    """The losses of the batches of the epoch that is under way."""
+    """The batch losses of the current epoch."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """A model and the course of its training: the mean loss of each epoch, on train and on dev."""
+    """A model and its training: the mean loss of each epoch, on train and dev."""
 
     model: EncoderModel
     losses: tuple[float, ...]
@@ -84,8 +84,8 @@ def train_encoder(
 ) -> Trained:
     """Train on a table with `text`, `target` and `label`.
 
-    `start` is a model trained before on other data, or its folder: its encoder continues, and its head if the labels
-    are the same (a model in memory is changed by this). `state` is a folder for the state of the training, from which a stopped run continues.
+    `start` is a model trained on other data, or its folder: its encoder is trained further, and its head if the labels
+    are the same. A model in memory is modified. `state` is a folder for checkpoints, from which a stopped run resumes.
     """
     _check(frame, dev, options, labels)
     key = training_key(frame, dev, options, labels, start)
@@ -105,7 +105,7 @@ def train_encoder(
 
 
 def _check(frame: pd.DataFrame, dev: pd.DataFrame | None, options: Encoder, labels: Sequence[str]) -> None:
-    """Refuse now what would fail after hours."""
+    """Refuse early what would otherwise fail after hours."""
     for part in (frame, dev):
         if part is not None:
             _checked(part, labels)
@@ -117,14 +117,14 @@ def _check(frame: pd.DataFrame, dev: pd.DataFrame | None, options: Encoder, labe
 
 
 def weighted_loss(scores: Any, gold: Any, weights: Any) -> Any:
-    """Cross-entropy, each row weighted by its label's weight, over the sum of these weights."""
+    """Return the cross-entropy, with rows weighted by their label's weight, divided by the sum of the weights."""
     import torch
 
     return torch.nn.functional.cross_entropy(scores, gold, weight=weights)
 
 
 def _begin(options: Encoder, labels: Sequence[str], start: Path | EncoderModel | None) -> EncoderModel:
-    """A new model, or one that continues from another's encoder."""
+    """Return a new model, or one that starts from another's encoder."""
     if start is None:
         return fresh(options, labels)
     before = start if isinstance(start, EncoderModel) else load_encoder(start)
@@ -139,7 +139,7 @@ def _begin(options: Encoder, labels: Sequence[str], start: Path | EncoderModel |
 
 
 def lora(model: EncoderModel) -> Any:
-    """Freeze the encoder but for low-rank additions to its linear layers (LoRA), which are merged into it at the end."""
+    """Freeze the encoder and add low-rank adapters to its linear layers (LoRA), which are merged at the end."""
     try:
         from peft import LoraConfig, get_peft_model
     except ImportError:
@@ -147,14 +147,14 @@ def lora(model: EncoderModel) -> Any:
     extra().manual_seed(torch_seed(model.options.seed, "lora"))
     rank = model.options.lora
     config = LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear", lora_dropout=0.0)
-    with warnings.catch_warnings():  # peft asks transformers by names that these will lose
+    with warnings.catch_warnings():  # peft asks transformers for names that it will remove
         warnings.simplefilter("ignore", FutureWarning)
         return get_peft_model(model.encoder, config)
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """One training: what it is of, and where it is written down."""
+    """One training, with its data and its folder."""
 
     model: EncoderModel
     frame: pd.DataFrame
@@ -162,30 +162,30 @@ class _Run:
     folder: Path
     key: str
     keep: bool
-    """Whether somebody may continue from the folder."""
+    """True if the folder can be used for resuming."""
     progress: Progress
     course: Course = field(default_factory=Course)
 
     @property
     def updates(self) -> int:
-        """Steps of the optimizer in an epoch."""
+        """Optimizer steps per epoch."""
         return math.ceil(
             math.ceil(len(self.frame) / self.model.options.batch) / self.model.options.accumulate
         )
 
     @property
     def best(self) -> Path:
-        """The checkpoint of the epoch that did best on the dev part."""
+        """The checkpoint of the epoch with the best dev loss."""
         return self.folder / f"checkpoint-{(self.course.dev.index(min(self.course.dev)) + 1) * self.updates}"
 
     @property
     def is_over(self) -> bool:
-        """Whether patience has run out."""
+        """True if early stopping applies."""
         losses, patience = self.course.dev, self.model.options.patience
         return bool(patience and losses) and len(losses) - 1 - losses.index(min(losses)) >= patience
 
     def write_down(self, checkpoint: Path) -> None:
-        """Let this checkpoint, which is whole, count; earlier ones go, but for the best."""
+        """Mark this complete checkpoint as valid, and delete earlier ones except the best."""
         whole = {"key": self.key, "course": asdict(self.course), "files": _contents(checkpoint)}
         storage.write_text(checkpoint / COURSE, json.dumps(whole) + "\n")
         kept = {checkpoint, self.best} if self.model.options.patience and self.course.dev else {checkpoint}
@@ -194,7 +194,7 @@ class _Run:
 
 
 def _trainer(run: _Run) -> Any:
-    """The Trainer of this run."""
+    """Return this run's Trainer."""
     import torch
     from transformers import PrinterCallback, Trainer, TrainingArguments
 
@@ -240,10 +240,10 @@ def _trainer(run: _Run) -> Any:
 
 
 def _scorer(model: EncoderModel, weights: Any) -> Any:
-    """Encoder and head as one module, from texts as numbers to the loss.
+    """Return encoder and head as one module, from tokenised texts to the loss.
 
-    sentence-transformers' SoftmaxLoss is the same model, but its trainer keeps no head in its checkpoints, so that nothing
-    could continue from them (docs/decisions/0064).
+    sentence-transformers' SoftmaxLoss is the same model, but its trainer does not store the head in checkpoints, so that a
+    run could not be resumed (docs/decisions/0064).
     """
     import torch
 
@@ -260,7 +260,7 @@ def _scorer(model: EncoderModel, weights: Any) -> Any:
 
 
 def _order(trainer: Any, run: _Run) -> Any:
-    """The rows of the epoch that is to come, or under way, in their keyed order."""
+    """Return the rows of the next or current epoch in keyed order."""
     import torch
 
     class Order(torch.utils.data.Sampler):  # type: ignore[misc]
@@ -277,7 +277,7 @@ def _order(trainer: Any, run: _Run) -> Any:
 
 
 def _writing(run: _Run, weights: Any) -> Any:
-    """What is written down, and when: in an epoch every few minutes, and at its end with the loss on dev."""
+    """Return the callback that writes checkpoints: every few minutes, and after each epoch with the dev loss."""
     from transformers import TrainerCallback
 
     class Writing(TrainerCallback):  # type: ignore[misc]
@@ -304,13 +304,13 @@ def _writing(run: _Run, weights: Any) -> Any:
 
 
 def _contents(checkpoint: Path) -> dict[str, str]:
-    """A hash of each file, so that what is damaged is reported and not trained on."""
+    """Return a hash of each file, so that damaged checkpoints are reported and not used."""
     files = [path for path in sorted(checkpoint.iterdir()) if path.name != COURSE]
     return {path.name: storage.sha256_of(path) for path in files}
 
 
 def _last(run: _Run) -> Path | None:
-    """The last whole checkpoint, if there is one; the course is then what it was. That of another training is refused."""
+    """Return the last complete checkpoint, if any, and restore the progress. A checkpoint of another training is refused."""
     whole = [path.parent for path in run.folder.glob(f"checkpoint-*/{COURSE}")]
     if not whole:
         return None
@@ -333,7 +333,7 @@ def _last(run: _Run) -> Path | None:
 
 
 def forget(state: Path) -> None:
-    """Remove the state of a training that has ended."""
+    """Delete the checkpoints of a finished training."""
     for checkpoint in state.glob("checkpoint-*"):
         storage.remove(checkpoint)
 
@@ -345,7 +345,7 @@ def _restore(module: Any, checkpoint: Path) -> None:
 
 
 def _loss_on(model: EncoderModel, frame: pd.DataFrame, weights: Any) -> float:
-    """The weighted loss on a part that is not trained on."""
+    """Return the weighted loss on a part not used for training."""
     import numpy as np
 
     chances = model.probabilities(frame)
@@ -355,7 +355,7 @@ def _loss_on(model: EncoderModel, frame: pd.DataFrame, weights: Any) -> float:
 
 
 def _weights(frame: pd.DataFrame, options: Encoder, labels: Sequence[str], device: Any) -> Any:
-    """The class weights of the labels; 1 for all if they are not asked for, and for labels without rows."""
+    """Return the labels' class weights; 1 for all if not requested, and for labels without rows."""
     import torch
 
     weights = class_weights(frame["label"]) if options.class_weights else {}
@@ -378,7 +378,7 @@ def training_key(
     labels: Sequence[str],
     start: Path | EncoderModel | None = None,
 ) -> str:
-    """A hash of all that a trained model follows from: rows, settings, and the model it begins with."""
+    """Return a hash of all inputs of a trained model: rows, settings, and the initial model."""
     if isinstance(start, EncoderModel):
         origin = digest(start)
     else:

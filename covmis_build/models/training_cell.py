@@ -1,7 +1,7 @@
-"""One cell of a comparison: a training and what it predicts, kept under the hash of all that goes into it.
+"""One cell of a comparison: a training and its predictions, stored under a hash of all inputs.
 
-So a table that was stopped continues where it was (a transformer within its last epoch), and another measure, or a look
-at another part of the items, costs no training.
+An interrupted table can therefore be resumed (a transformer within its last epoch). Another measure, or another group of
+items, needs no new training.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from covmis_build.models.sequence import Step
 
 VERSION = 3
-"""Version of training. Raise it when the same inputs give other predictions."""
+"""Version of training. Increase it when the same inputs give other predictions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One training: rows to learn from, to stop by, and to judge by."""
+    """One training: rows to train on, to stop by, and to test on."""
 
     model: str
     scheme: str
@@ -56,7 +56,7 @@ class Cell:
 
 
 def seeded(setting: Setting, number: int) -> Setting:
-    """The setting of the run of this number, from 0; what trains no encoder is the same in every run.
+    """Return the setting for the run of this number, from 0. Models without encoder training are the same in every run.
 
     >>> seeded(Setting(Encoder(path="x", seed=7)), 2).options.seed
     9
@@ -74,35 +74,35 @@ def seeded(setting: Setting, number: int) -> Setting:
 
 
 def encoder_of(setting: Setting) -> Encoder | None:
-    """The encoder that is trained, if one is."""
+    """Return the encoder that is trained, if any."""
     if isinstance(setting.options, BertScore):
         return setting.options.second
     return setting.options if isinstance(setting.options, Encoder) else None
 
 
 def has_chance(setting: Setting) -> bool:
-    """Whether another seed gives another model."""
+    """True if another seed gives another model."""
     drawn = isinstance(setting.options, Nli) and setting.options.shots > 0
     return drawn or encoder_of(setting) is not None
 
 
 def needs_rows(setting: Setting) -> bool:
-    """Whether there has to be something to learn from."""
+    """True if the model needs training rows."""
     return not isinstance(setting.options, Nli) or setting.options.shots > 0
 
 
 def predictions(
     cell: Cell, labels: Sequence[str], folder: Path | None, progress: Progress = silent
 ) -> list[str]:
-    """What the trained model says of the rows to judge by: remembered, or trained now.
+    """Return the trained model's predictions for the test rows, from storage or a new training.
 
-    Without rows to learn from, the datasets before must do. A linear model learns from all of them at once.
+    Without training rows, the datasets before must suffice. A linear model learns from all of them together.
     """
     path = folder / f"{key(cell, labels)}.json" if folder else None
     if path is not None and path.is_file():
         return _remembered(path, cell, labels)
     if isinstance(cell.setting.options, Linear):
-        said = train_linear(_together(cell, labels), cell.setting.options, labels=labels).predict(cell.judge)
+        said = train_linear(_all_rows(cell, labels), cell.setting.options, labels=labels).predict(cell.judge)
     else:
         said = _transformer(cell, cell.setting.options, labels, folder, progress)
     if path is not None:
@@ -111,7 +111,7 @@ def predictions(
 
 
 def _card(cell: Cell, labels: Sequence[str], said: list[str]) -> dict[str, Any]:
-    """What the cell is, for people: rows, settings with their seed, versions, scores."""
+    """Describe the cell for readers: rows, settings with seed, versions, scores."""
     parts = {"learn": cell.learn, "dev": cell.dev, "judge": cell.judge}
     before = [{"data": step.name, **rows_of(step.frame)} for step in cell.setting.before]
     linear = isinstance(cell.setting.options, Linear)
@@ -134,8 +134,8 @@ def _remembered(path: Path, cell: Cell, labels: Sequence[str]) -> list[str]:
     return list(said)
 
 
-def _together(cell: Cell, labels: Sequence[str]) -> pd.DataFrame:
-    """All that a linear model learns from."""
+def _all_rows(cell: Cell, labels: Sequence[str]) -> pd.DataFrame:
+    """Return all rows that a linear model learns from."""
     import pandas as pd
 
     from covmis_build.models.sequence import labels_of
@@ -161,7 +161,7 @@ def _transformer(
     from covmis_build.models.sequence import Step, train_steps
 
     if isinstance(options, Nli):
-        rows = _together(cell, labels) if needs_rows(cell.setting) and not len(cell.learn) else cell.learn
+        rows = _all_rows(cell, labels) if needs_rows(cell.setting) and not len(cell.learn) else cell.learn
         return train_nli(rows, options, labels=labels).predict(cell.judge)
     steps = list(cell.setting.before)
     if len(cell.learn):
@@ -177,7 +177,7 @@ def _transformer(
 
 
 def key(cell: Cell, labels: Sequence[str]) -> str:
-    """A hash of everything that the predictions depend on."""
+    """Return a hash of everything that the predictions depend on."""
     options = asdict(cell.setting.options)
     for settings in (options, options.get("second")):
         if settings and "path" in settings:
@@ -191,7 +191,7 @@ def key(cell: Cell, labels: Sequence[str]) -> str:
 
 
 def _parts(cell: Cell) -> Iterator[Any]:
-    """The rows that count; only what trains an encoder has a use for a dev part."""
+    """Return the rows in use. A dev part is used only to train an encoder."""
     for step in cell.setting.before:
         yield step.frame
         yield step.dev

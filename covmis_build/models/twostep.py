@@ -1,7 +1,7 @@
-"""BERTScore as a model, alone or before a Sentence-BERT (COVMis-Stance, section 5): first related or not, then which stance.
+"""BERTScore as a model, alone or before a Sentence-BERT (COVMis-Stance, section 5): relevance first, then stance.
 
-First step: a post whose BERTScore with its claim is below the threshold has nothing to do with it. Second step: a
-Sentence-BERT, trained on all rows, judges the others; without one they all get the most frequent of the other labels.
+First step: a post whose BERTScore with its claim is below the threshold is unrelated. Second step: a Sentence-BERT
+trained on all rows predicts the others; without it they get the most frequent of the other labels.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from covmis_build.errors import InputError, nearest
 from covmis_build.models.bertscore import THRESHOLD, bertscore
 from covmis_build.models.checkpoints import add_numbers, load_encoder, save_encoder
 from covmis_build.models.encoders import Encoder, EncoderModel, as_pretrained, texts_of
-from covmis_build.models.folder import NAME, settle, told
+from covmis_build.models.folder import NAME, activate, read_description
 from covmis_build.models.sequence import labels_of, train_steps
 
 if TYPE_CHECKING:
@@ -45,38 +45,38 @@ class BertScore:
     path: str
     """The pretrained model whose token vectors are compared; it is not trained."""
     unrelated: str
-    """The label of posts that have nothing to do with the claim."""
+    """The label of posts that are unrelated to the claim."""
     threshold: float = THRESHOLD
     tokens: int = 128
     marks: bool = False
-    """Whether a token may be matched with [CLS] and [SEP], as in the package bert_score; by up to .036 F apart."""
+    """Allow matches with [CLS] and [SEP], as in the package bert_score; this changes F by up to .036."""
     second: Encoder | None = None
     """The Sentence-BERT of the second step; none: BERTScore alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class BertScoreModel:
-    """A model in memory: `predict` and `probabilities`, as other models have; and each row's `likeness`."""
+    """A model in memory with `predict` and `probabilities`, like other models, and each row's `likeness`."""
 
     options: BertScore
     labels: tuple[str, ...]
     tokenizer: Any
     encoder: Any
     shares: tuple[float, ...]
-    """How frequent each label is among related rows; used where there is no second step."""
+    """Share of each label among related rows; used without a second step."""
     second: EncoderModel | None
     steps: tuple[dict[str, Any], ...] = ()
-    """The course of the second step's training; not kept on disk."""
+    """The course of the second step's training; not stored on disk."""
 
     def likeness(self, frame: pd.DataFrame) -> Floats:
-        """BERTScore's F of each post with its claim."""
+        """Return BERTScore's F of each post with its claim."""
         pairs = texts_of(frame, Encoder(path=self.options.path, claim_first=True))
         return bertscore(
             pairs, self.tokenizer, self.encoder, tokens=self.options.tokens, marks=self.options.marks
         )[:, 2]
 
     def by_label(self, frame: pd.DataFrame) -> list[dict[str, Any]]:
-        """For each label its rows, their mean BERTScore, and how many are below the threshold."""
+        """Return for each label its rows, their mean BERTScore, and the number below the threshold."""
         scores, labels = self.likeness(frame), frame["label"].astype(str).to_numpy()
         return [
             {
@@ -88,11 +88,11 @@ class BertScoreModel:
         ]  # fmt: skip
 
     def predict(self, frame: pd.DataFrame) -> list[str]:
-        """The likeliest label of each row."""
+        """Return the most probable label of each row."""
         return [self.labels[at] for at in self.probabilities(frame).argmax(axis=1)]
 
     def probabilities(self, frame: pd.DataFrame, likeness: Floats | None = None) -> Floats:
-        """A column per label: of rows below the threshold 1 for the label of unrelated posts, else the second step's."""
+        """Return one column per label: 1 for the unrelated label below the threshold, otherwise the second step's."""
         scores = self.likeness(frame) if likeness is None else likeness
         probabilities = np.zeros((len(frame), len(self.labels)))
         related = scores >= self.options.threshold
@@ -111,7 +111,7 @@ def train_bertscore(
     folder: Path | None = None,
     progress: Progress = silent,
 ) -> BertScoreModel:
-    """Train the second step as `train_steps` does; BERTScore alone only counts the labels of the last dataset."""
+    """Train the second step like `train_steps`. BERTScore alone only counts the labels of the last dataset."""
     checked(options, labels)
     if not steps or labels_of(steps[-1], labels) != tuple(labels):
         raise InputError("the last dataset has none of the labels", remedy="Map its labels: --map OLD=NEW")
@@ -126,7 +126,7 @@ def train_bertscore(
 
 
 def checked(options: BertScore, labels: Sequence[str]) -> None:
-    """Settings that are possible with these labels."""
+    """Check the settings against these labels."""
     if options.unrelated not in labels:
         raise InputError(
             f"the label of unrelated posts, '{options.unrelated}', is not in the label set",
@@ -139,7 +139,7 @@ def checked(options: BertScore, labels: Sequence[str]) -> None:
 
 
 def save_bertscore(model: BertScoreModel, folder: Path, card: dict[str, Any] | None = None) -> None:
-    """Write a model; a model that was in this folder stays usable until the new one is whole, and then goes."""
+    """Write a model. A previous model in this folder stays usable until the new one is complete, then it is deleted."""
     summed = hashlib.sha256(json.dumps([asdict(model.options), model.labels, model.shares]).encode())
     for part in (model.encoder, *((model.second.encoder, model.second.head) if model.second else ())):
         add_numbers(summed, part)
@@ -153,13 +153,13 @@ def save_bertscore(model: BertScoreModel, folder: Path, card: dict[str, Any] | N
         "format": FORMAT, "bertscore": True, "weights": name, "options": asdict(model.options),
         "labels": model.labels, "shares": model.shares, "card": card or {},
     }  # fmt: skip
-    settle(folder, whole)
+    activate(folder, whole)
 
 
 def load_bertscore(folder: Path) -> BertScoreModel:
-    """Read a model back; it predicts what it predicted."""
+    """Load a model; its predictions are the same as before saving."""
     try:
-        whole = told(folder)
+        whole = read_description(folder)
         given = dict(whole["options"])
         inner = given.pop("second")
         options = BertScore(**given, second=Encoder(**inner) if inner else None)
@@ -179,7 +179,7 @@ def load_bertscore(folder: Path) -> BertScoreModel:
 
 
 def _shares(frame: pd.DataFrame, options: BertScore, labels: Sequence[str]) -> tuple[float, ...]:
-    """Of the rows that are related to their claims, the part with each label."""
+    """Return the share of each label among rows related to their claim."""
     counts = Counter(frame["label"].astype(str))
     related = sum(counts[label] for label in labels if label != options.unrelated)
     if not related:

@@ -1,6 +1,6 @@
-"""Expressions, URLs and the queries of a claim.
+"""Query expressions, URLs and the queries of a claim.
 
-The public names of this room are those of `covmis_build`; they load when they are first used.
+The public names of this subpackage are those of `covmis_build`; they are loaded on first use.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From claims to queries: one for each title, each URL and each line of keywords."""
+"""Build a claim's queries: one for each title, URL and keyword line."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ COLUMNS = {
     "fact_check_url": "fact_check_urls",
     "keywords": "keywords",
 }
-"""Where in the claims table each query type comes from."""
+"""Query type → column of the claims table."""
 
 _TAGGED = re.compile(r"\[([A-Za-z]{2,3}(?:-[A-Za-z]+)?)\]\s*(.*)", re.DOTALL)
 
 
 def build_queries(claims: pd.DataFrame) -> pd.DataFrame:
-    """The table `queries` of the selected claims, in the order of claims and kinds.
+    """Return the table `queries` of the selected claims, in the order of claims and types.
 
-    Ids are the claim's, the kind and the place in the claim's list: `12:keywords:1`. A line of keywords that begins
-    with a language in brackets, `[es] vacuna`, is a query in that language; others are in the claim's. What says
-    nothing (a title of signs only) makes no query; what repeats another query of its claim and kind makes none.
+    Ids consist of the claim, the type and the position in the claim's list: `12:keywords:1`. A keyword line that begins with a
+    language in brackets, `[es] vacuna`, is in that language; others are in the claim's. An empty query (a title of
+    punctuation) or a repeated one of its claim and type is left out.
     """
     import pandas as pd
 
@@ -44,7 +44,7 @@ def build_queries(claims: pd.DataFrame) -> pd.DataFrame:
 
 def _wanted(claim: object) -> bool:
     chosen = getattr(claim, "selected", True)
-    return chosen is None or chosen != chosen or bool(chosen)  # noqa: PLR0124 - not a number: not decided
+    return chosen is None or chosen != chosen or bool(chosen)  # noqa: PLR0124 - NaN: not decided
 
 
 def _of_claim(claim: object) -> Iterator[dict[str, str]]:
@@ -70,7 +70,7 @@ def _of_claim(claim: object) -> Iterator[dict[str, str]]:
 
 
 def keywords_of(line: str) -> tuple[str, str]:
-    """A line of keywords, and the language in which they are, where it begins with one.
+    """Split a keyword line into keywords and language, if it begins with one.
 
     >>> keywords_of("[es] vacuna"), keywords_of("vaccine")
     (('vacuna', 'es'), ('vaccine', ''))
@@ -80,13 +80,13 @@ def keywords_of(line: str) -> tuple[str, str]:
 
 
 def common_language(claims: pd.DataFrame) -> str:
-    """The language that all claims of a list have, in which keywords that are not a claim's are read; empty if there is none."""
+    """Return the common language of all claims, used for keywords in no claim's list; empty if there is none."""
     languages = set(claims["language"])
     return str(languages.pop() or "") if len(languages) == 1 else ""
 
 
 def expression_of(kind: str, text: str) -> str:
-    r"""What a title, an address or keywords mean, in the language of expressions; empty if nothing.
+    r"""Return the expression of a title, a URL or keywords; empty if it has no content.
 
     >>> expression_of("title", '"He said "no" to masks"')
     '"he said no to masks"'

@@ -1,8 +1,8 @@
-"""Queries for what was missed: learned from posts that people called relevant and that no query finds.
+"""Learn queries for missed posts from posts labelled relevant that no query matches.
 
-The same quorums as `suggest` proposes, of the units that the missed posts share and the claim's own. A unit counts by how
-rare it is in the archive and by how much of what is missed has it: each labelled post represents 1/p others. Of the
-quorums that find no more posts than one wants to read, the one that finds most of what is missed is taken.
+The queries are quorums as in `suggest`, with units that missed posts share and the claim's own. A unit's score depends on its
+rarity in the archive and on its share of the missed posts, where each labelled post represents 1/p others. Among quorums
+that match at most the wanted number of posts, the one with most missed posts is chosen.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 SHOWN = 8
-"""How many units of a claim are reported."""
+"""Maximum number of units reported per claim."""
 
 
 class MissedPost(NamedTuple):
-    """A post that people called relevant and no query finds: its text, and how many such posts it represents."""
+    """A relevant post that no query matches: its text, and the number of posts that it represents."""
 
     post_id: str
     text: str
@@ -50,7 +50,7 @@ class MissedPost(NamedTuple):
 
 
 class SharedUnit(NamedTuple):
-    """A word or name, how many of the labelled missed posts have it, and how many posts of the archive."""
+    """A word or name, with its number of labelled missed posts and of archive posts."""
 
     unit: str
     missed: int
@@ -59,21 +59,21 @@ class SharedUnit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LearnedQuery:
-    """A query that finds what was missed."""
+    """A query for missed posts."""
 
     width: Width
     expression: str
     posts: int
-    """Posts of the archive that it finds."""
+    """Number of archive posts that it matches."""
     missed: int
-    """How many of the labelled missed posts it finds: too many, as it was made of them."""
+    """Number of labelled missed posts that it matches: too optimistic, because it was made from them."""
     held_out: int
-    """How many of them a query finds that was made in the same way of the others."""
+    """Cross-validated number: missed posts that match a query made from the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What the labelled missed posts of a claim share, and queries that would find them."""
+    """Common units of a claim's labelled missed posts, and queries for them."""
 
     posts: tuple[MissedPost, ...]
     shared: tuple[SharedUnit, ...]
@@ -83,7 +83,7 @@ class Learned:
 def learn(
     claim: str, posts: Sequence[MissedPost], index: Words, *, language: str = "", read: Sequence[int] = READ
 ) -> Learned:
-    """What these posts share, and a query for each number of posts that one is willing to read."""
+    """Return these posts' common units, and a query for each number of posts to read."""
     rows = index.posts.numbers([post.post_id for post in posts])
     weights = np.array([post.weight for post in posts], dtype=np.float64)
     units = _units([claim, *(post.text for post in posts)], index, language)
@@ -109,7 +109,7 @@ def learn(
 
 
 def _units(texts: Sequence[str], index: Words, language: str) -> list[Unit]:
-    """The units of all these texts that the archive has, each once."""
+    """Return the distinct units of these texts that occur in the archive."""
     known: dict[frozenset[object], Unit] = {}
     for text in texts:
         for unit in units_of(text, index, language):
@@ -120,7 +120,7 @@ def _units(texts: Sequence[str], index: Words, language: str) -> list[Unit]:
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """Units, which of them are the claim's own, and the labelled posts: their numbers in the index and their weights."""
+    """The units, which of them are the claim's, and the labelled posts with numbers and weights."""
 
     units: list[Unit]
     of_claim: Flags
@@ -128,9 +128,9 @@ class _Table:
     weights: Floats
 
     def telling(self, known: Flags) -> list[Unit]:
-        """The most telling units of these posts: rare in the archive, shared by much of what is missed.
+        """Return the most informative units of these posts: rare in the archive, frequent in missed posts.
 
-        The claim's own count as if one more post had them. A unit of one post alone says nothing of the others.
+        The claim's own units count as if one more post had them. A unit of a single post is not informative about others.
         """
         own = self.weights[known].mean()
         chosen = []
@@ -143,7 +143,7 @@ class _Table:
         return sorted(chosen, key=lambda unit: (-unit.weight, unit.words))[:UNITS]
 
     def best(self, telling: list[Unit], known: Flags, most: int) -> tuple[Quorum, ...]:
-        """Of the quorums that find at most so many posts, the one that finds most of what is missed; of equals the narrowest."""
+        """Return the quorum with most missed posts among those with at most `most` matches; of equal ones the narrowest."""
         if not telling:
             return ()
         whole, mine = posts_by_units(telling), self._of_mine(telling)
@@ -157,7 +157,7 @@ class _Table:
         return best
 
     def finds_without(self, at: int, most: int) -> bool:
-        """Whether a query made of the other posts finds this one."""
+        """True if a query made from the other posts matches this one."""
         others = np.arange(len(self.rows)) != at
         telling = self.telling(others)
         quorums = self.best(telling, others, most)

@@ -1,12 +1,12 @@
-"""Keyword queries proposed for a claim: a precise, a balanced and a broad one, each a quorum of its most telling units.
+"""Suggest keyword queries for a claim: a precise, a balanced and a broad one, each a quorum of its most informative units.
 
-A.2 wants names first, then the words that carry the relation or action, then the whole sentence. A quorum does all
-three: a post counts if it has two of the claim's few rarest units, or three of some more. The rarest unit is always
-among them and never forced: people leave it out. Where a unit stands is a matter of one threshold t: k units are
-enough if each of them is telling enough that k of its kind reach t. A common unit says what the archive is about: it is
-never enough alone, but adds its weight to what the others reach. So a wider proposal finds whatever a narrower one
-finds, and the number of posts that somebody is willing to read decides. A unit that the archive lacks is the most
-telling of all, for queries are also asked elsewhere; but nobody knows how many posts it has, so it is never enough alone.
+A.2 recommends names first, then words for the relation or action, then the whole sentence. A quorum covers all three: a post
+matches with two of the claim's few rarest units, or three of some more. The rarest unit is always included but not required,
+because people leave it out. One threshold t determines the quorum: k units suffice if each is informative enough that
+k like it reach t. A common unit (the archive's topic) is never enough alone, but adds its weight. So a broader query
+matches everything that a narrower one matches, and the number of posts to read selects t. A unit missing in the archive
+is the most informative one, because queries are also used elsewhere; but its frequency is unknown, so it is never
+enough alone.
 """
 
 from __future__ import annotations
@@ -36,37 +36,38 @@ if TYPE_CHECKING:
 Width = Literal["precise", "balanced", "broad"]
 WIDTHS: tuple[Width, ...] = ("precise", "balanced", "broad")
 READ = (5, 25, 100)
-"""Posts that the precise, the balanced and the broad query are to find at most."""
+"""Maximum number of matches of the precise, the balanced and the broad query."""
 
 UNITS, UNSEEN, COMMON, LARGEST = 12, 4, 4, 3
-"""At most so many units of a claim are requested, so many that the archive lacks, so many common ones, and so many
-together."""
+"""Maximum number of a claim's units, of units missing in the archive, of common units, and of units required
+together.
+"""
 
 MOST_CONJUNCTIONS = 400
-"""Plain searches that a proposal may represent on a platform; forms of words go first where it is more."""
+"""Maximum number of plain searches for a suggestion; beyond it, word forms are dropped."""
 FORMS_OF_COMMON = 2
-"""Forms of a common word that stay until those of other words went, too."""
+"""Number of forms of a common word that are dropped last."""
 
 
 class Quorum(NamedTuple):
-    """So many of the claim's `of` most telling units, with so many of its common ones."""
+    """Require k of the claim's `of` most informative units, with a number of common ones."""
 
     least: int
     of: int
     common: int = 0
 
     def asks(self, known: list[Unit]) -> list[int]:
-        """Which units count for it; where one is enough, those alone that the archive has."""
+        """Return the units of the quorum; for k = 1 only those in the archive."""
         return [at for at, unit in enumerate(known[: self.of]) if unit.seen or self.least > 1]
 
     def is_in(self, wider: Quorum, known: list[Unit]) -> bool:
-        """Whether posts of the archive that have so many units always have enough of the wider quorum's."""
+        """True if posts with these units always match the wider quorum."""
         further = len(set(self.asks(known)) - set(wider.asks(known))) if self.of > wider.of else 0
         return self.common >= wider.common and self.least - further >= wider.least
 
 
 class Asked(NamedTuple):
-    """The units of a claim that are requested, the most telling first; the common ones only together with others."""
+    """The claim's units in use, the most informative first; common ones only in combination."""
 
     telling: list[Unit]
     common: Sequence[Unit] = ()
@@ -74,19 +75,19 @@ class Asked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A query for a claim: what it finds here, and why it is what it is."""
+    """A suggested query: its matches, and its explanation."""
 
     width: Width
     expression: str
     posts: int | None
-    """None where there is no archive yet."""
+    """None without an archive."""
     reason: str
     samples: list[SamplePost]
 
 
 @dataclass(frozen=True, slots=True)
 class UnitShown:
-    """A part of the claim as it is requested, and the posts that have it."""
+    """A part of the claim as searched, and the posts that have it."""
 
     unit: str
     forms: list[str]
@@ -94,31 +95,31 @@ class UnitShown:
 
     @property
     def line(self) -> str:
-        """Its forms; of a name of several words also the whole name."""
+        """Return its forms; for a name of several words also the whole name."""
         forms = " OR ".join(self.forms)
         return forms if self.unit in forms.replace('"', "") else f"{forms} (for {self.unit})"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Suggestions(Result):
-    """The proposals for a claim, the narrowest first, and the units that they are made of, the most telling first."""
+    """The suggestions for a claim, the narrowest first, and their units, the most informative first."""
 
     claim: str
     proposals: list[Proposal]
     units: list[UnitShown]
     left_out: dict[str, str]
-    """Words of the claim that are in no proposal, and why."""
+    """Word of the claim in no suggestion → why."""
     posts_in_archive: int
 
     def to_frame(self) -> pd.DataFrame:
-        """A row a proposal: width, expression, posts, reason."""
+        """Return one row per suggestion: width, expression, posts, reason."""
         import pandas as pd
 
         rows = [[row.width, row.expression, row.posts, row.reason] for row in self.proposals]
         return pd.DataFrame(rows, columns=["width", "expression", "posts", "reason"])
 
     def to_dict(self) -> dict[str, Any]:
-        """As `covmis queries suggest --json` tells them."""
+        """Return what `covmis queries suggest --json` prints."""
         suggestions = [
             {
                 "expression": row.expression, "width": row.width, "posts": row.posts, "reason": row.reason,
@@ -136,7 +137,7 @@ class Suggestions(Result):
 
     @property
     def summary(self) -> Summary:
-        """Each proposal with its reason and samples, then the units with their forms."""
+        """Return each suggestion with reason and examples, then the units with their forms."""
         lines, there, last = [], {proposal.width: proposal for proposal in self.proposals}, ""
         for width in WIDTHS if there else ():
             if proposal := there.get(width):
@@ -157,7 +158,7 @@ class Suggestions(Result):
 def suggest(
     text: str, index: Words, *, language: str = "", read: Sequence[int] = READ, samples: int = 2, counted: bool = True
 ) -> Suggestions:  # fmt: skip
-    """Proposals for a claim; `counted` is false where the index is not of posts, but only tells how rare words are."""
+    """Suggest queries for a claim; `counted` is false if the index only shows word frequencies, not posts."""
     if len(read) != len(WIDTHS) or list(read) != sorted(read) or read[0] < 1:
         raise InputError("the posts to read are three ascending numbers", remedy="Write them like 5,25,100")
     code = code_of(language, text)
@@ -181,14 +182,14 @@ def suggest(
 
 
 def _asked_for(units: list[Unit], code: str, *, counted: bool) -> Asked:
-    """The units that are requested; none where the archive has none of them.
+    """Return the units to search for; none if the archive has none of them.
 
-    A common word of a language without a list of function words may be one of them, and is not requested.
+    A common word is not searched for in languages without a list of function words.
     """
     units = [unit for unit in units if unit.name or not unit.common or code in STOP_WORDS]
     common = [unit for unit in units if unit.common and counted]
     telling = [unit for unit in units if unit not in common]
-    if not any(unit.seen for unit in telling):  # then those that are common are all that can be found
+    if not any(unit.seen for unit in telling):  # then only common units can match
         telling, common = units, []
     unseen = [unit.words for unit in telling if not unit.seen][UNSEEN:]
     known = [unit for unit in telling if unit.words not in unseen][:UNITS]
@@ -196,7 +197,7 @@ def _asked_for(units: list[Unit], code: str, *, counted: bool) -> Asked:
 
 
 def _left_out(text: str, units: list[Unit], asked: Asked, code: str) -> dict[str, str]:
-    """The words of the claim that are in no proposal, and why."""
+    """Return the words of the claim in no suggestion, and why."""
     left_out = dict[str, str]()
     in_units = {word for unit in units for word in unit.words}
     forms = {way.tokens[0]: unit.words[0] for unit in units for way in unit.ways if len(way.tokens) == 1}
@@ -219,7 +220,7 @@ def _left_out(text: str, units: list[Unit], asked: Asked, code: str) -> dict[str
 
 
 def _profiles(asked: Asked, read: Sequence[int], *, counted: bool) -> list[tuple[Quorum, ...]]:
-    """For each width, the widest quorums that find no more posts than one wants to read; at least one post, if any."""
+    """Return for each width the widest quorums within the number of posts to read; at least one post if possible."""
     known = len(asked.telling)
     if not known:
         return [()] * len(read)
@@ -239,7 +240,7 @@ def _profiles(asked: Asked, read: Sequence[int], *, counted: bool) -> list[tuple
 
 
 def thresholds(asked: Asked) -> Iterator[tuple[Quorum, ...]]:
-    """Quorums from narrow to wide: so many units and common ones that they weigh t, for every t at which something changes."""
+    """Return quorums from narrow to wide: numbers of units and common units that reach t, for every relevant t."""
     known = asked.telling
     weights = [unit.weight for unit in known]
     each = min((unit.weight for unit in asked.common), default=0.0)
@@ -260,7 +261,7 @@ def thresholds(asked: Asked) -> Iterator[tuple[Quorum, ...]]:
 
 
 def posts_by_units(known: list[Unit]) -> NDArray[np.int8]:
-    """For each post with any unit, how many of the first 1, 2, … units it has."""
+    """Return for each post with any unit, how many of the first 1, 2, … units it has."""
     posts = np.unique(np.concatenate([unit.rows for unit in known]))
     has_unit = np.zeros((len(posts), len(known)), np.int8)
     for column, unit in enumerate(known):
@@ -274,7 +275,7 @@ def _count(has_unit: NDArray[np.int8], has_common: NDArray[np.int64], quorums: S
 
 
 def bounded(asked: Asked, quorums: Sequence[Quorum]) -> Node:
-    """The query of these quorums; forms of words are omitted, the rarest first, while it represents too many searches."""
+    """Return the query of these quorums. Word forms are dropped, the rarest first, while it needs too many searches."""
     ways = [list(unit.ways) for unit in (*asked.telling, *asked.common)]
     while True:
         parts = [joined(Or, forms) for forms in ways]
@@ -288,7 +289,7 @@ def bounded(asked: Asked, quorums: Sequence[Quorum]) -> Node:
 
 
 def _quorum(quorum: Quorum, parts: Sequence[Node], asked: Asked) -> Node:
-    """What a quorum asks for, of the telling units' parts and the common ones' behind them."""
+    """Return the expression of a quorum from the parts of informative units and the common ones after them."""
     telling = at_least(quorum.least, [parts[at] for at in quorum.asks(asked.telling)])
     if not quorum.common:
         return telling
@@ -296,7 +297,7 @@ def _quorum(quorum: Quorum, parts: Sequence[Node], asked: Asked) -> Node:
 
 
 def _of_unknown(text: str, units: list[Unit]) -> Node | None:
-    """Of a claim whose units nobody wrote yet: half of them, at most three; of one without units, its words side by side."""
+    """Handle a claim whose units occur nowhere: half of them, at most three; without units, its words as a phrase."""
     if units:
         few = units[:UNITS]
         return at_least(min(LARGEST, (len(few) + 1) // 2), [unit.node for unit in few])
@@ -305,7 +306,7 @@ def _of_unknown(text: str, units: list[Unit]) -> Node | None:
 
 
 def _reason(asked: Asked, quorums: Sequence[Quorum], posts: int | None) -> str:
-    """Why this query, in a line."""
+    """Explain this query in one line."""
     said = []
     for quorum in quorums:
         words = _how_many(quorum.least, [asked.telling[at].shown for at in quorum.asks(asked.telling)])

@@ -1,4 +1,4 @@
-"""Tuning a claim's keywords: what they find compared with the saved ones, and what each of their words adds or keeps out."""
+"""Tune a claim's keywords: compare their matches with the saved ones, and show each word's effect."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What changes if one word is struck out: posts that only it brings, posts that only it keeps out, the query left."""
+    """The effect of deleting one word: posts that only it adds, posts that only it excludes, and the remaining query."""
 
     word: str
     adds: int
     keeps_out: int
     rest: str
-    """Empty where no query is left."""
+    """Empty if no query remains."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Tuned(Result):
-    """What keywords find: how many posts, how many that the saved ones do not find, and the other way round."""
+    """The matches of keywords: total, those not matched by the saved ones, and those matched only by the saved ones."""
 
     expression: str
     posts: int
@@ -44,11 +44,11 @@ class Tuned(Result):
     posts_in_archive: int
     words: list[Effect]
     saved: bool
-    """Whether there are saved keywords to compare them with."""
+    """True if there are saved keywords for comparison."""
 
     @property
     def summary(self) -> Summary:
-        """A row a word, then the counts."""
+        """Return one row per word, then the counts."""
         rows = [(effect.word, effect.adds, effect.keeps_out) for effect in self.words]
         of = f"{counted(self.posts, 'posts')} of {self.posts_in_archive:,}"
         compared = self.saved and (self.new or self.lost)
@@ -57,7 +57,7 @@ class Tuned(Result):
 
 
 def read_keywords(lines: Sequence[str], language: str = "") -> Node | None:
-    """Several queries, one a line, as one; none where nothing is written. Lines that name no language are in this one."""
+    """Combine several queries, one per line; None for no text. Lines without a language have this one."""
     nodes = []
     for words, own in map(keywords_of, lines):
         if words.strip():
@@ -66,7 +66,7 @@ def read_keywords(lines: Sequence[str], language: str = "") -> Node | None:
 
 
 def effects(node: Node, rows: Rows, find: Callable[[Node], Rows]) -> list[Effect]:
-    """Each word of the query with the posts that it alone brings, and those that it alone keeps out."""
+    """Return each word of the query with the posts that only it adds, and those that only it excludes."""
     changes = []
     for word in dict.fromkeys(_words(node)):
         rest = without(node, word)
@@ -80,14 +80,14 @@ def effects(node: Node, rows: Rows, find: Callable[[Node], Rows]) -> list[Effect
 
 
 def without(node: Node, word: Node) -> Node | None:
-    """The query with one word struck out; none where nothing is left. Of a quorum at most as many are asked for as before."""
+    """Return the query without one word; None if nothing is left. A quorum never requires more parts than it has."""
     if node == word:
         return None
     match node:
         case And(parts):
             left = [part for each in parts if (part := without(each, word)) is not None]
             return joined(And, left) if left else None
-        case Or(parts):  # an alternative of which only exclusions are left is none
+        case Or(parts):  # an alternative with only exclusions is dropped
             kept = [part for each in parts if (part := without(each, word)) is not None and demands(part)]
             return joined(Or, kept) if kept else None
         case AtLeast(least, parts):
@@ -111,13 +111,13 @@ def _absent(node: Node) -> Iterator[Not]:
 
 
 def lines_of(keywords: str | Iterable[str]) -> list[str]:
-    """Keywords, one query a line: of a text, or of several."""
+    """Return keywords with one query per line, from a text or several."""
     texts = [keywords] if isinstance(keywords, str) else keywords
     return [" ".join(line.split()) for text in texts for line in text.splitlines() if line.strip()]
 
 
 def readable_keywords(keywords: str | Iterable[str]) -> list[str]:
-    """Keywords as the claim list keeps them, each line a query that can be read; no keywords are an empty list."""
+    """Return keywords as stored in the claim list, after checking each line; no keywords are an empty list."""
     kept = lines_of(keywords)
     for line in kept:
         try:
@@ -128,7 +128,7 @@ def readable_keywords(keywords: str | Iterable[str]) -> list[str]:
 
 
 def excludes_from_one(line: str) -> bool:
-    """Whether a query excludes something from some of its alternatives only, which is seldom meant.
+    """True if a query excludes something from only some of its alternatives, which is rarely intended.
 
     >>> excludes_from_one("a OR b -c"), excludes_from_one("(a OR b) -c"), excludes_from_one("(a -c) OR (b -c)")
     (True, False, False)

@@ -1,7 +1,6 @@
-"""The telling parts of a claim: names whole, hyphenated words and numbers whole, words with their forms, how rare each is.
+"""The informative parts of a claim: whole names, hyphenated words and numbers, words with their forms; and their rarity.
 
-Words are stemmed by Snowball in the claim's language; text without spaces is cut where its characters keep together in
-the archive.
+Snowball stems words in the claim's language. Text without spaces is split where its characters co-occur in the archive.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 
 FORMS = 4
-"""Ways to write a word that are requested, the word itself among them."""
+"""Maximum number of forms of a word, including itself."""
 
 STEMMERS = {
     "ar": "arabic", "de": "german", "en": "english", "es": "spanish", "fr": "french", "hi": "hindi", "it": "italian",
@@ -31,16 +30,16 @@ STEMMERS = {
     "fi": "finnish", "el": "greek", "ro": "romanian", "hu": "hungarian", "id": "indonesian", "ca": "catalan",
 }  # fmt: skip
 PREFIXES = {"ar": ("", "ال", "وال", "بال", "لل", "و", "ب", "ل", "فال", "كال")}
-"""What is written together with the word behind it: Arabic's article, and, in, for, so, like."""
+"""Prefixes written together with the next word: Arabic's article, and, in, for, so, like."""
 
 _ARTICLE = re.compile("[وف]?(?:[بك]?ال|لل)(?=..)")
-"""With it a word of Arabic begins that has an article."""
+"""Beginning of an Arabic word with an article."""
 
 NAME_BONUS = 1.25
-"""A.2: entity names first. A name or a number counts for a quarter more than a word that is as rare."""
+"""A.2: entity names first. A name or number counts a quarter more than an equally rare word."""
 
 COMMON, FEW_POSTS = 5, 100
-"""A word in every fifth post is common, in an archive of more than so many posts: it says the topic, or nothing."""
+"""A word is common if it is in every COMMON-th post, in an archive of more than FEW_POSTS: the topic, or a function word."""
 
 
 LAST_LATIN = "\u024f"
@@ -48,11 +47,11 @@ LAST_LATIN = "\u024f"
 
 _SIGNS = r"\s,;:!?()\[\]\"“”«»„¿¡،؛।。，、！？"  # noqa: RUF001 - signs of many scripts
 _PIECE = re.compile(rf"(?:[^{_SIGNS}]|(?<=\d),(?=\d))+")
-"""What stands between signs; the comma inside a number is none."""
+"""A run of characters between punctuation; a comma inside a number is not punctuation."""
 
 
 class Unit(NamedTuple):
-    """A part of the claim that belongs together, the ways to write it, the posts that have it, how telling it is."""
+    """A part of the claim that belongs together, its forms, its posts, and how informative it is."""
 
     words: tuple[str, ...]
     ways: tuple[Term, ...]
@@ -63,18 +62,18 @@ class Unit(NamedTuple):
 
     @property
     def node(self) -> Node:
-        """The unit as a part of a query."""
+        """Return the unit as a part of a query."""
         return joined(Or, self.ways)
 
     @property
     def shown(self) -> str:
-        """Its words; of a name also by which of them it is searched."""
+        """Its words; for a name also which of them is searched."""
         words, searched = " ".join(self.words), " ".join(self.ways[0].tokens)
         return words if searched == words else f"{searched} (for {words})"
 
     @property
     def seen(self) -> bool:
-        """Whether the archive has it."""
+        """True if the archive has it."""
         return len(self.rows) > 0
 
 
@@ -85,7 +84,7 @@ class _Piece(NamedTuple):
 
 
 def units_of(text: str, index: Words, language: str = "") -> list[Unit]:
-    """The claim's units, the most telling first: those that the archive lacks are the rarest."""
+    """Return the claim's units, the most informative first; those missing in the archive are the rarest."""
     code = code_of(language, text)
     stop = STOP_WORDS.get(code, frozenset())
     units: list[Unit] = []
@@ -124,7 +123,7 @@ def languages_of_function_words(text: str, *, least: int = 1) -> list[str]:
 
 
 def terms_of(text: str, index: Words, language: str = "") -> list[Term]:
-    """Every word and form by which a post could be near to the claim: of its units, and each word of its names."""
+    """Return every word and form for similarity to the claim: of its units, and each word of its names."""
     return list(
         dict.fromkeys(
             term
@@ -135,7 +134,7 @@ def terms_of(text: str, index: Words, language: str = "") -> list[Term]:
 
 
 def _pieces(text: str, index: Words, code: str, stop: frozenset[str]) -> Iterator[_Piece]:
-    """The text cut into units: runs of capitals are a name; a hyphen or a separator inside keeps a word whole."""
+    """Split the text into units: a run of capitalised words is a name; hyphens and separators inside keep a word whole."""
     written = _PIECE.findall(text.replace("’", "'"))
     shouting = sum(piece[:1].isupper() for piece in written) > 0.7 * len(written)
     nouns_have_capitals = code == "de"
@@ -172,7 +171,7 @@ def _pieces(text: str, index: Words, code: str, stop: frozenset[str]) -> Iterato
 
 
 def _ends(text: str, piece: str) -> bool:
-    """Whether a comma follows this piece: names on both sides of it are two."""
+    """True if a comma follows this piece, which separates two names."""
     return f"{piece}," in text
 
 
@@ -183,10 +182,10 @@ def _run_of(run: list[str]) -> Iterator[_Piece]:
 
 
 def _unspaced(cut: list[str], index: Words) -> Iterator[_Piece]:
-    """Words of a text without spaces: two to four characters that are found together much more often than apart.
+    """Return words of a text without spaces: two to four characters that occur together much more often than separately.
 
-    Where the archive does not tell, particles part what stands between such words; up to three characters of that are
-    a word, of more each two that stand together.
+    If the archive has no evidence, particles separate the words. Up to three characters between them are one word, more are
+    all their pairs.
     """
     best: list[tuple[float, int]] = [(0.0, 0)]
     for end in range(1, len(cut) + 1):
@@ -226,7 +225,7 @@ def _of_untold(characters: str) -> Iterator[_Piece]:
 
 
 def _togetherness(word: tuple[str, ...], index: Words) -> float:
-    """How much more often characters stand together than chance would have it; more than two of them, nearly always."""
+    """Return how much more often characters co-occur than by chance; more than two of them, nearly always."""
     if len(word) == 1:
         return 0.0
     together = len(index.rows(Term(word)))
@@ -241,14 +240,14 @@ def _togetherness(word: tuple[str, ...], index: Words) -> float:
 
 
 def _ways(piece: _Piece, index: Words, code: str) -> tuple[Term, ...]:
-    """The ways to write a unit: a phrase and its joined form, a name, a word with its forms."""
+    """Return the forms of a unit: a phrase and its joined form, a name, a word with its forms."""
     if piece.phrase:
         glued = "".join(piece.words)
         ways = [Term(piece.words)]
         if piece.words[0].isascii() and not piece.words[0].isdigit() and index.frequency(glued):
             ways.append(Term((glued,)))
         return tuple(ways)
-    if len(piece.words) > 1:  # of a name of several words, posts write the rarest part
+    if len(piece.words) > 1:  # of a name of several words, posts use the rarest part
         known = [word for word in piece.words if index.frequency(word)] or list(piece.words)
         return (Term((min(known, key=lambda word: (index.frequency(word), -len(word))),)),)
     if piece.name:
@@ -257,7 +256,7 @@ def _ways(piece: _Piece, index: Words, code: str) -> tuple[Term, ...]:
 
 
 def forms_of(word: str, index: Words, code: str) -> list[str]:
-    """A word and the archive's most frequent words of its stem; a form shares four letters and is little longer."""
+    """Return a word and the archive's most frequent words of its stem that share four letters and are little longer."""
     stem = _stemmer(code)
     together = code in PREFIXES and not word.isascii()
     prefixes = PREFIXES[code] if together else ("",)
@@ -273,7 +272,7 @@ def forms_of(word: str, index: Words, code: str) -> list[str]:
             if form != word and _is_word(form) and stem(rest) == root and (rest == bare or _akin(bare, rest)):
                 known[form] = posts
     others = sorted(known, key=lambda form: (-known[form], form))
-    if together:  # twice as many; and those that everybody writes, whatever this archive has
+    if together:  # twice as many; and the usual ones, whatever this archive has
         others = others[: 2 * FORMS - 1]
         regular = (prefix + bare for prefix in prefixes)
         return [word, *others, *(form for form in regular if form not in {word, *others})][
@@ -283,7 +282,7 @@ def forms_of(word: str, index: Words, code: str) -> list[str]:
 
 
 def _is_word(token: str) -> bool:
-    """Whether there is no digit in it; Hindi's vowel signs are no letters for Python."""
+    """True if it contains no digit; Python does not count Hindi's vowel signs as letters."""
     return not any(map(str.isdigit, token))
 
 

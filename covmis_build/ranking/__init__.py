@@ -1,1 +1,1 @@
-"""Which posts are nearest to a claim: full text first, a sentence model second, fused."""
+"""Rank posts by similarity to a claim: full text first, then a sentence model, fused."""

@@ -1,4 +1,4 @@
-"""A guess of which posts are about their claim, from ranks and scores; it only sets probabilities, so a bad one biases nothing."""
+"""Scores of posts' relevance from ranks; they only set sampling probabilities, so wrong ones cause no bias."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 FEWEST = 10
-"""Labels of either kind that a guess is fitted to; below that it falls with the rank."""
+"""Minimum number of relevant and of irrelevant labels for fitting; below it the score is 1/rank."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Guide:
     coefficients: tuple[float, ...] = ()
 
     def guess(self, posts: pd.DataFrame) -> Floats:
-        """For each of these posts of a ranking: how likely it is, up to a factor."""
+        """Return the relative relevance score of each of these ranked posts."""
         if not self.coefficients:
             return 1.0 / posts["rank"].to_numpy(dtype=np.float64)
         linear = self.intercept + _features(posts) @ np.array(self.coefficients)
@@ -36,14 +36,14 @@ class Guide:
 
     @property
     def sentence(self) -> str:
-        """What guides the draw."""
+        """Describe what determines the draw."""
         if not self.coefficients:
             return "Probabilities follow the rank only: the study has too few labels for a better score."
         return f"Probabilities follow a score learned from {self.labels:,} labels of found posts."
 
 
 def fit(posts: pd.DataFrame, relevant: Mapping[str, bool]) -> Guide:
-    """Fit a guess to labelled posts of a ranking; `relevant` says of items (claim|post) whether they are about the claim."""
+    """Fit the scores to labelled posts of a ranking; `relevant` maps items (claim|post) to whether they are relevant."""
     items = posts["claim_id"] + "|" + posts["post_id"]
     known = items.isin(relevant).to_numpy()
     y = np.array([relevant[item] for item in items[known]], dtype=int)
@@ -51,7 +51,7 @@ def fit(posts: pd.DataFrame, relevant: Mapping[str, bool]) -> Guide:
         return Guide()
     from sklearn.linear_model import LogisticRegression
 
-    # a weak ridge on raw features; Newton's method ends at the same numbers on every machine but for the last bits
+    # weak ridge regression; Newton's method gives almost the same result on all machines
     model = LogisticRegression(C=100, solver="newton-cholesky", tol=1e-9, max_iter=200)
     model.fit(_features(posts)[known], y)
     coefficients = tuple(round(float(weight), 9) for weight in model.coef_[0])

@@ -1,8 +1,8 @@
-"""Each claim's nearest posts: the first thousand by BM25 over the whole archive, re-ranked by a sentence model, fused.
+"""Each claim's most similar posts: the first thousand by BM25 in the whole archive, re-ranked by a sentence model, fused.
 
-What words miss at a thousand cannot come back, and without a model what is said in other words stays far down; both
-are said wherever a ranking is used. On CheckThat 2020 among 10,000 posts of noise, BM25 has 98% of the gold tweets among
-its first thousand and 92% among its first 50, the fusion 97% among its first 50 (benchmarks/RESULTS.md).
+Posts that BM25 misses among the first thousand are lost, and without a model, paraphrases get low ranks; every use of a
+ranking reports this. On CheckThat 2020 with 10,000 unrelated posts, BM25 has 98% of the gold tweets among the first
+thousand and 92% among the first 50; the fusion has 97% among the first 50 (benchmarks/RESULTS.md).
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 FIRST = 1000
-"""Posts of each claim that BM25 hands on: the sentence model reads no others."""
+"""Number of posts per claim that BM25 passes to the sentence model."""
 FUSION = 60
 """Cormack et al. 2009: a post's fused score is the sum of 1/(60 + its rank) over the rankings."""
 DIGITS = 6
-"""Scores are rounded before they rank: the last bits differ between machines."""
+"""Decimals to which scores are rounded for ranking, because the last bits differ between machines."""
 
 
 class By(StrEnum):
-    """What a ranking goes by."""
+    """The basis of a ranking."""
 
     BM25 = "bm25"
     BM25_AND_MODEL = "bm25+model"
 
 
 class Asked(NamedTuple):
-    """A claim, and the posts that BM25 hands on: ids and scores, best first."""
+    """A claim with its posts from BM25: ids and scores, best first."""
 
     claim_id: str
     text: str
@@ -54,7 +54,7 @@ COLUMNS = ("claim_id", "post_id", "rank", "score", "bm25_rank", "bm25", "model_r
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Posts of each claim, the nearest first (COLUMNS); `model` and `version` say what read them, if anything did."""
+    """Ranked posts of each claim (COLUMNS); `model` and `version` identify the sentence model, if any."""
 
     posts: pd.DataFrame
     by: By
@@ -63,12 +63,12 @@ class Ranking:
 
     @property
     def name(self) -> str:
-        """What the posts are ranked by, in words."""
+        """Describe the basis of the ranking."""
         return f"BM25 and {self.model}" if self.model else "BM25"
 
     @property
     def warnings(self) -> list[str]:
-        """What this ranking misses."""
+        """Return what this ranking misses."""
         if self.by == By.BM25_AND_MODEL:
             return []
         told = (
@@ -84,9 +84,9 @@ def rank(
     texts: Callable[[Sequence[str]], Mapping[str, str]] = lambda _: {},
     progress: Progress = silent,
 ) -> Ranking:
-    """Rank what BM25 found for each claim; with `vectors`, a sentence model re-ranks it, and both are fused.
+    """Rank BM25's posts for each claim; with `vectors` a sentence model re-ranks them, and both rankings are fused.
 
-    `texts` gives the posts of some ids. The order is by (score down, post id), whatever the order of the input.
+    `texts` returns the posts of some ids. The order is by (score descending, post id), whatever the input's order.
     """
     asked = list(claims)
     if vectors is None:
@@ -103,7 +103,7 @@ def rank(
 
 
 def places(scores: Floats, ids: Sequence[str]) -> NDArray[np.int64]:
-    """The place (from 1) of each post: the highest rounded score first, ties by id.
+    """Return the rank (from 1) of each post: the highest rounded score first, ties by id.
 
     >>> places(np.array([0.1, 0.3, 0.30000000001]), ["a", "c", "b"]).tolist()
     [3, 2, 1]
@@ -115,7 +115,7 @@ def places(scores: Floats, ids: Sequence[str]) -> NDArray[np.int64]:
 
 
 def fused(*rankings: NDArray[np.int64]) -> Floats:
-    """Reciprocal rank fusion: what several rankings put first comes first, whatever their scores mean.
+    """Reciprocal rank fusion: combine rankings by ranks, whatever their scores mean.
 
     >>> fused(np.array([1, 2]), np.array([2, 1])).round(4).tolist()
     [0.0325, 0.0325]

@@ -1,4 +1,4 @@
-"""Vectors of texts by a sentence model, kept by content: what was read once is not read again, and a stop loses little."""
+"""Sentence vectors cached by content, so that no text is encoded twice and an interruption loses little."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ if TYPE_CHECKING:
     from covmis_build.engine import Progress
 
 BATCH = 128
-"""Texts that the model reads at once, of similar length; after each, what was read is kept."""
+"""Texts encoded at a time, of similar length; the cache is written after each batch."""
 
 
 def letters(texts: Sequence[str]) -> list[int]:
-    """The length of each text."""
+    """Return the length of each text."""
     return [len(text) for text in texts]
 
 
 class SentenceModel(NamedTuple):
-    """A model that turns texts into vectors of length 1; `version` changes when its weights do."""
+    """A model that converts texts to unit vectors; `version` changes with its weights."""
 
     name: str
     version: str
     encode: Callable[[Sequence[str]], NDArray[np.float32]]
     sizes: Callable[[Sequence[str]], Sequence[int]] = letters
-    """What the model counts of each text: tokens, where it has some."""
+    """The length of each text for the model: its number of tokens, if any."""
 
 
 class Vectors:
-    """A sentence model and what it has read so far, in a file of its own; close it, or use it in a with statement."""
+    """A sentence model with its cache file. Close it, or use it in a with statement."""
 
     def __init__(self, model: SentenceModel, folder: Path) -> None:
         self.model = model
@@ -55,10 +55,10 @@ class Vectors:
         self.connection.close()
 
     def prepare(self, texts: Sequence[str], progress: Progress = silent) -> None:
-        """Read the texts that have no vector yet."""
+        """Encode the texts that have no vector yet."""
         new = {_key(text): text for text in texts}
         new = {key: text for key, text in new.items() if self._kept(key) is None}
-        # texts of as many tokens together: by letters half as much again of every batch was padding
+        # group by number of tokens: grouping by characters made a third of each batch padding
         sizes = dict(zip(new, self.model.sizes(list(new.values())), strict=True))
         order = sorted(new, key=lambda key: (sizes[key], key))
         for start in range(0, len(order), BATCH):
@@ -70,7 +70,7 @@ class Vectors:
                 self.connection.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
 
     def of(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """The vectors of these texts, a row each."""
+        """Return the vectors of these texts, one row each."""
         self.prepare(texts)
         return np.stack([np.frombuffer(self._kept(_key(text)) or b"", dtype=np.float32) for text in texts])
 

@@ -1,1 +1,1 @@
-"""Pages and figures: finished tables in, one safe self-contained HTML file out."""
+"""Pages and figures: from finished tables to a self-contained HTML file without active content from outside."""

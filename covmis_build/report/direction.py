@@ -1,4 +1,4 @@
-"""The direction in which a text is to be set: that of most of its letters, whatever it begins with."""
+"""Writing direction of a text: that of most letters, whatever it begins with."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import unicodedata
 from collections import Counter
 
 APART = re.compile(r"(?:https?://|www\.)\S+|(?<!\w)@\w+|(?<!\w)#[0-9A-Za-z_\u00c0-\u024f]+\b", re.IGNORECASE)
-"""Addresses, names and Latin tags: they are in texts of any language."""
+"""URLs, names and Latin tags, which occur in texts of any language."""
 
 
 def direction(text: str) -> str:
-    r"""The value of HTML's `dir`: `rtl`, `ltr`, or `auto` where there are no letters, or as many of both.
+    r"""Return the value of HTML's `dir`: `rtl`, `ltr`, or `auto` without letters or with equally many of both.
 
     >>> arabic = "\N{ARABIC LETTER MEEM}\N{ARABIC LETTER NOON}"
     >>> [direction(text) for text in (f"@who covid {arabic} {arabic} {arabic}", f"a test of {arabic}", "12 https://a.b")]

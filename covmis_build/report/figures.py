@@ -1,7 +1,7 @@
 """Figures as inline SVG, drawn by one template: colours follow the page's light or dark mode, text stays text.
 
-They are drawn for the width of a phone: labels have lines of their own above what they name, so that text is large enough at
-390 pixels. Every figure needs `alt`, the sentence that says what it shows to readers who cannot see it. Same input, same bytes.
+Figures are designed for a phone's width: labels are above the elements that they name, so that text is readable at 390
+pixels. Every figure needs `alt`, a sentence for readers who cannot see it. Equal input gives equal bytes.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ T = TypeVar("T")
 INK, SOFT, LINE, CARD = "currentColor", "var(--soft)", "var(--line)", "var(--card)"
 SERIES = tuple(f"var(--c{number})" for number in range(1, 7))
 WIDTH = 380.0
-"""Units across a figure; on a phone a unit is 0.87 pixels, on a wide screen 1.18."""
+"""Width of a figure in units; a unit is 0.87 pixels on a phone, 1.18 on a wide screen."""
 SIZE = 13.0
-"""Height of letters."""
+"""Font size."""
 ROW = 44.0
-"""Height of a label and of what is drawn below it."""
+"""Height of a label and the element below it."""
 
 
 class Shape(NamedTuple):
-    """An element of a figure: its tag, its attributes, and the text in it."""
+    """An element of a figure: its tag, its attributes, and its text."""
 
     tag: str
     attributes: Sequence[tuple[str, str]]
@@ -41,7 +41,7 @@ class Shape(NamedTuple):
 
 @dataclass(slots=True)
 class _Drawing:
-    """Shapes on a canvas."""
+    """A canvas with shapes."""
 
     width: float = WIDTH
     height: float = 0.0
@@ -64,7 +64,7 @@ class _Drawing:
         self._add("path", d="M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points), style=style)
 
     def text(self, x: float, y: float, text: str, anchor: str = "start", colour: str = INK, *, bold: bool = False) -> None:  # fmt: skip
-        """Text whose letters stand around this height."""
+        """Draw text centred vertically on y."""
         weight = ";font-weight:600" if bold else ""
         self._add("text", text, x=x, y=y, dy="0.35em", style=f"fill:{colour};text-anchor:{anchor}{weight}")
 
@@ -73,7 +73,7 @@ class _Drawing:
         self.shapes.append(Shape(tag, written, text))
 
     def svg(self, alt: str) -> Markup:
-        """The figure as an SVG element for a page, with an id of its own and a title for readers' voices."""
+        """Return the figure as an SVG element for a page, with a unique id and a title for screen readers."""
         own = hashlib.sha256(repr((self.shapes, alt)).encode("utf-8", "replace")).hexdigest()[:8]
         natural = 28 * self.width / WIDTH
         drawn = render(
@@ -84,7 +84,7 @@ class _Drawing:
 
 
 def bars(rows: Sequence[tuple[str, float]], *, alt: str, unit: str = "") -> Markup:
-    """Horizontal bars with their values at the right, top to bottom."""
+    """Draw horizontal bars with their values on the right, from top to bottom."""
     drawing, values = _Drawing(), [value for _, value in rows]
     scale = _Scale.of(0, max([*values, 0]), 0, WIDTH, whole=True)
     for y, (label, value) in _rows(rows):
@@ -99,7 +99,7 @@ def bars(rows: Sequence[tuple[str, float]], *, alt: str, unit: str = "") -> Mark
 def stacked(
     labels: Sequence[str], series: Mapping[str, Sequence[float]], *, alt: str, unit: str = ""
 ) -> Markup:
-    """Horizontal bars made of parts, one colour a part, with a legend."""
+    """Draw horizontal stacked bars, one colour per part, with a legend."""
     drawing, totals = _Drawing(), [sum(values) for values in zip(*series.values(), strict=True)]
     scale = _Scale.of(0, max([*totals, 0]), 0, WIDTH, whole=True)
     top = _legend(drawing, [*series])
@@ -122,7 +122,7 @@ def forest(
     reference: float | None = None,
     limits: tuple[float, float] | None = None,
 ) -> Markup:
-    """Values with their intervals, one a row: (label, value, low, high); a row without a value stays empty."""
+    """Draw values with intervals, one per row: (label, value, low, high); a row without value is empty."""
     drawing = _Drawing()
     known = [value for _, *values in rows for value in [*values, reference] if value is not None]
     low, high = limits or (min(known, default=0.0), max(known, default=1.0))
@@ -132,7 +132,7 @@ def forest(
         drawing.line(scale.at(reference), 4, scale.at(reference), len(rows) * ROW + 4, SOFT, dashed=True)
     for y, (label, value, begin, end) in _rows(rows):
         name = _fitting(label)
-        drawing.rectangle(0, y - 9, _width(name), 18, CARD)  # no line of the grid behind letters
+        drawing.rectangle(0, y - 9, _width(name), 18, CARD)  # no grid line behind letters
         drawing.text(0, y, name)
         if begin is not None and end is not None:
             drawing.line(scale.at(begin), y + 20, scale.at(end), y + 20, SERIES[0], 2.5)
@@ -149,7 +149,7 @@ def course(
     unit: str = "",
     bands: Mapping[str, tuple[Sequence[float | None], Sequence[float | None]]] | None = None,
 ) -> Markup:
-    """Values over an ordered axis, a line a series, with its interval as a band where there is one."""
+    """Draw values over an ordered axis, one line per series, with intervals as bands if given."""
     drawing = _Drawing()
     top = _legend(drawing, [*series]) if len(series) > 1 else 6.0
     sides = [side for pair in (bands or {}).values() for side in pair]
@@ -194,7 +194,7 @@ def heat(
     row_title: str = "",
     column_title: str = "",
 ) -> Markup:
-    """A confusion matrix: the number in every cell, darker where there are more of its row."""
+    """Draw a confusion matrix: numbers in cells, darker for larger shares of their row."""
     left = min(16 + max(map(_width, map(_plain, [*rows, row_title])), default=0.0), WIDTH / 3)
     cell = min(96.0, (WIDTH - left - 6) / max(len(columns), 1))
     drawing = _Drawing(width=left + cell * len(columns) + 6)
@@ -220,7 +220,7 @@ def heat(
 
 
 def steps(rows: Sequence[tuple[str, str, Sequence[str]]], *, alt: str, last: bool = False) -> Markup:
-    """Steps from top to bottom: (what it keeps, numbers, what it dropped before that); `last` fills the last box."""
+    """Draw steps from top to bottom: (what it keeps, numbers, what it dropped before that); `last` fills the last box."""
     drawing, y = _Drawing(), 2.0
     for at, (words, numbers, dropped) in enumerate(rows):
         lines = [line for text in dropped for line in _wrapped(text, WIDTH - 44)]
@@ -242,7 +242,7 @@ def steps(rows: Sequence[tuple[str, str, Sequence[str]]], *, alt: str, last: boo
 
 
 class _Scale(NamedTuple):
-    """Values on an axis: from `low`, drawn at `left`, to `high`, drawn at `right`."""
+    """A linear scale: from `low`, drawn at `left`, to `high`, drawn at `right`."""
 
     low: float
     high: float
@@ -252,7 +252,7 @@ class _Scale(NamedTuple):
 
     @classmethod
     def of(cls, low: float, high: float, left: float, right: float, *, whole: bool = False) -> _Scale:
-        """An axis with some room at ends that are not zero or one."""
+        """Return a scale with margins at ends other than zero and one."""
         if high <= low:
             high = low + 1
         room = 0.04 * (high - low)
@@ -261,11 +261,11 @@ class _Scale(NamedTuple):
         return cls(begin, end, left, right, whole)
 
     def at(self, value: float) -> float:
-        """Where a value is drawn."""
+        """Return the position of a value."""
         return self.left + (self.right - self.left) * (value - self.low) / (self.high - self.low)
 
     def ticks(self) -> Iterator[tuple[float, str]]:
-        """Round values, at most about six, as they are written."""
+        """Return up to about six round values with their labels."""
         rough = (self.high - self.low) / (5 if self.high < 10_000 else 3)
         power = 10.0 ** math.floor(math.log10(rough))
         step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough * 0.999)
@@ -280,7 +280,7 @@ class _Scale(NamedTuple):
 def _axis(
     drawing: _Drawing, scale: _Scale, rows: int, unit: str, *, top: float = 4.0, grid: bool = False
 ) -> None:
-    """The values below the rows, and what they are."""
+    """Draw the axis labels below the rows, and the unit."""
     bottom = top + rows * ROW
     for tick, label in scale.ticks():
         x, half = scale.at(tick), _width(label) / 2
@@ -291,7 +291,7 @@ def _axis(
 
 
 def _unit(drawing: _Drawing, top: float, unit: str) -> None:
-    """What the values are, below them: the last lines of a figure."""
+    """Draw the unit below the values, as the last lines of a figure."""
     lines = _wrapped(unit, WIDTH, most=4)
     for at, line in enumerate(lines):
         drawing.text(WIDTH / 2, top + 12 + 18 * at, line, "middle", SOFT)
@@ -299,12 +299,12 @@ def _unit(drawing: _Drawing, top: float, unit: str) -> None:
 
 
 def _rows(rows: Sequence[T], top: float = 4.0) -> Iterator[tuple[float, T]]:
-    """Where the label of each row is; what is drawn is 20 units below it."""
+    """Return the position of each row's label; its element is 20 units below."""
     return ((top + ROW * at + 11, row) for at, row in enumerate(rows))
 
 
 def _legend(drawing: _Drawing, names: Sequence[str]) -> float:
-    """Colours and names from the left; where the rows below begin."""
+    """Draw a legend from the left. Returns where the rows begin."""
     x, y = 0.0, 10.0
     for at, name in enumerate(_fitting(name, WIDTH - 20) for name in names):
         room = 20 + _width(name)
@@ -319,7 +319,7 @@ def _legend(drawing: _Drawing, names: Sequence[str]) -> float:
 def _pieces(
     places: Sequence[float], values: Sequence[tuple[float | None, ...]]
 ) -> Iterator[list[tuple[float, tuple[float, ...]]]]:
-    """The stretches of an axis in which nothing is missing."""
+    """Return the stretches of an axis without missing values."""
     piece: list[tuple[float, tuple[float, ...]]] = []
     for place, value in [*zip(places, values, strict=True), (0.0, (None,))]:
         known = tuple(part for part in value if part is not None and math.isfinite(part))
@@ -331,12 +331,12 @@ def _pieces(
 
 
 def _width(text: str) -> float:
-    """About how wide a text is: letters differ, Chinese and Japanese signs are as wide as two."""
+    """Estimate a text's width: letters differ, Chinese and Japanese characters count double."""
     return SIZE * 0.6 * sum(1 + (unicodedata.east_asian_width(sign) in "WF") for sign in text)
 
 
 def _fitting(text: str, room: float = WIDTH) -> str:
-    """A label that XML can hold, shortened to this room."""
+    """Return a label valid in XML, shortened to this width."""
     kept = _plain(text, 200)
     if _width(kept) <= room:
         return kept
@@ -346,13 +346,13 @@ def _fitting(text: str, room: float = WIDTH) -> str:
 
 
 def _wrapped(text: str, room: float, most: int = 2) -> list[str]:
-    """A text on so many lines of this room at most."""
+    """Wrap a text into at most this many lines of this width."""
     lines = textwrap.wrap(_plain(text, 200), max(int(room / (0.6 * SIZE)), 3))
     kept = [*lines[: most - 1], " ".join(lines[most - 1 :])] if len(lines) > most else lines
     return [_fitting(line, max(room, 3 * 0.6 * SIZE)) for line in kept]
 
 
 def _plain(text: str, longest: int = 46) -> str:
-    """Text that XML can hold, so long at most."""
+    """Return text valid in XML, cut to this length."""
     kept = "".join(letter for letter in str(text) if unicodedata.category(letter) not in {"Cc", "Cs", "Cn"})
     return kept if len(kept) <= longest else kept[: longest - 1] + "…"

@@ -1,7 +1,7 @@
-"""One safe HTML file a page: no scripts needed, no outside request, good on a phone, in print and in the dark.
+"""One HTML file per page, without scripts and external requests, for phones, print and dark mode.
 
-`render` fills a template of ours; whatever text it is given is escaped, and a name that a template misses is an
-error, never a blank. `page` is the short way for a page that is headings, prose, tables and figures:
+`render` fills one of our templates: texts are escaped, and a missing name is an error. `page` is a shortcut for a page of
+headings, prose, tables and figures:
 
     page("Statistics", [Section("Posts per claim", prose="…", body=table_html(frame))], study="My study")
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 TEMPLATES = Path(__file__).parent / "templates"
 
 UNDEFINED = "\N{EN DASH}"
-"""What stands where there is no number."""
+"""Shown instead of a missing number."""
 
 LATEX = {
     "\\": r"\textbackslash{}",
@@ -53,7 +53,7 @@ LATEX = {
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One part of a page: a heading, plain prose, finished HTML below it, and figures (inline SVG)."""
+    """A part of a page: a heading, plain prose, HTML below it, and figures (inline SVG)."""
 
     title: str
     prose: str = ""
@@ -62,7 +62,7 @@ class Section:
 
 
 def render(template: str, **context: Any) -> str:
-    """Fill a template from templates/: outside text escaped, missing names refused."""
+    """Fill a template from templates/: texts are escaped, missing names refused."""
     return _environment().get_template(template).render(version=__version__, **context)
 
 
@@ -74,9 +74,9 @@ def page(
     lead: str = "",
     tiles: Sequence[tuple[str, str, str]] = (),
 ) -> str:
-    """A whole page. A tuple is (heading, HTML); a tile is (name, value, small print) at the top.
+    """Return a whole page. A tuple is (heading, HTML); a tile is (name, value, small print) at the top.
 
-    HTML is what is marked as such (`Markup`, `table_html`, the figures of `report.figures`); plain text is escaped.
+    HTML must be marked as such (`Markup`, `table_html`, figures of `report.figures`); plain text is escaped.
     """
     parts = [part if isinstance(part, Section) else Section(part[0], body=part[1]) for part in sections]
     return render(
@@ -94,10 +94,10 @@ def table_html(
     p_values: Collection[str] = (),
     longest: int = 0,
 ) -> Markup:
-    """A DataFrame as an HTML table: numbers to the right, missing ones as a dash, all text escaped.
+    """Return a DataFrame as an HTML table: numbers right-aligned, missing ones as a dash, all text escaped.
 
-    `names` renames columns for readers; the first `headings` columns head their row; those of `p_values` are never "0.000".
-    One with more than `longest` rows is folded, if that is requested.
+    `names` renames columns for readers; the first `headings` columns are row headings; `p_values` columns are never shown as
+    "0.000". A table with more than `longest` rows is collapsible, if requested.
     """
     columns = [str((names or {}).get(name, name)) for name in frame.columns]
     numeric = [_is_numeric(frame.iloc[:, at].tolist()) for at in range(len(columns))]
@@ -114,13 +114,13 @@ def table_html(
 
 
 LONG = 20
-"""Rows of a table of rows beyond which it is folded."""
+"""Maximum number of rows of a table that is not collapsed."""
 
 
 def rows_html(
     columns: Sequence[str], rows: Iterable[Sequence[object]], *, p_values: Collection[str] = ()
 ) -> Markup:
-    """Rows of cells as such a table; the first cell heads its row, and a long one is folded."""
+    """Return rows of cells as such a table; first cells are row headings, and a long table is collapsed."""
     import pandas as pd
 
     frame = pd.DataFrame(list(rows), columns=list(columns), dtype=object)
@@ -135,7 +135,7 @@ def table_latex(
     digits: int = 3,
     names: Mapping[str, str] | None = None,
 ) -> str:
-    """A DataFrame as a LaTeX table with booktabs' rules, all text escaped."""
+    """Return a DataFrame as a LaTeX table (booktabs) with all text escaped."""
     numeric = [_is_numeric(frame.iloc[:, at].tolist()) for at in range(frame.shape[1])]
 
     def line(cells: Iterable[Any]) -> str:
@@ -161,7 +161,7 @@ def table_latex(
 
 
 def latex_escape(text: str) -> str:
-    r"""Text that LaTeX prints as it is.
+    r"""Escape text for LaTeX.
 
     >>> print(latex_escape("50% of $x_1$ & co"))
     50\% of \$x\_1\$ \& co
@@ -172,7 +172,7 @@ def latex_escape(text: str) -> str:
 
 
 def shown(cell: Any, digits: int = 3) -> Any:
-    """A cell as readers see it: numbers rounded, what is missing as a dash, lists joined.
+    """Format a cell: numbers rounded, missing values as a dash, lists joined.
 
     >>> shown(0.63647), shown(1200), shown(["a", "b"]), shown(True), shown(None) == UNDEFINED
     ('0.636', '1,200', 'a, b', 'yes', True)
@@ -190,7 +190,7 @@ def shown(cell: Any, digits: int = 3) -> Any:
 
 
 def shown_p(p: Any) -> Any:
-    """A p-value as papers print it: chance is never excluded.
+    """Format a p-value as in papers, never as 0.
 
     >>> shown_p(0.0004999), shown_p(0.0312)
     ('< 0.001', '0.031')
@@ -199,7 +199,7 @@ def shown_p(p: Any) -> Any:
 
 
 def signed(value: float, digits: int = 3) -> str:
-    """A number with so many decimals; what rounds to nothing has no sign.
+    """Format a number with this many decimals; a rounded zero has no sign.
 
     >>> signed(-0.0004), signed(-0.5), signed(1200.0, 0)
     ('0.000', '-0.500', '1200')
@@ -208,7 +208,7 @@ def signed(value: float, digits: int = 3) -> str:
 
 
 def in_prose(text: str) -> Markup:
-    """A paragraph of ours: escaped, and what stands between backticks as code.
+    """Return our own paragraph as escaped HTML, with text between backticks as code.
 
     >>> str(in_prose("`covmis run` & <b>"))
     '<code>covmis run</code> &amp; &lt;b&gt;'
@@ -239,7 +239,7 @@ def _environment() -> jinja2.Environment:
 
 
 def environment_of(*folders: Path) -> jinja2.Environment:
-    """What fills templates of these folders and of ours: outside text escaped, missing names refused."""
+    """Return the environment for these template folders and ours: texts escaped, missing names refused."""
     import jinja2
 
     environment = jinja2.Environment(

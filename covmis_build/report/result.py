@@ -1,4 +1,4 @@
-"""What every verb gives: a record with one summary, from which a terminal, a notebook and a file show the same."""
+"""The base class of all results: one summary, shown equally in terminal, notebook and file."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ if TYPE_CHECKING:
 
 
 class Result:
-    """The base of all results; a subclass says its `summary` and `to_dict`, and the rest follows.
+    """The base of all results. Subclasses define `summary` and `to_dict`.
 
-    Subclasses are dataclasses with `repr=False`, or structs: a result prints as one line. If they have `warnings`, a notebook
-    and `print` show these first; the command line prints them on the error stream.
+    Subclasses are dataclasses with `repr=False`, or structs: a result prints as one line. `warnings`, if any, are shown first in
+    notebooks and by `print`; the command line prints them to stderr.
     """
 
     __slots__ = ()
 
     @property
     def summary(self) -> Summary:
-        """Sentences and tables for people, in reading order."""
+        """Return sentences and tables for users, in reading order."""
         raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as one JSON object, what the command prints with `--json`: all fields, unless a subclass says otherwise."""
+        """Return a JSON object, printed with `--json`: all fields by default."""
         return {name: plain(getattr(self, name)) for name in names(self)}
 
     def check(self) -> None:
-        """Raise what a command must not pass over when it has been printed; most results have nothing of the kind."""
+        """Raise an error that a command must report after printing; most results have none."""
 
     @property
     def sentences(self) -> list[str]:
-        """The summary without its tables."""
+        """Return the summary without its tables."""
         return [part for part in self.summary if isinstance(part, str) and part]
 
     def to_frame(self) -> pd.DataFrame:
-        """The main table: the first of the summary, unless a subclass has a fuller one."""
+        """Return the main table: the first one of the summary by default."""
         import pandas as pd
 
         for part in self.summary:
@@ -51,7 +51,7 @@ class Result:
         return pd.DataFrame({"summary": self.sentences})
 
     def to_json(self) -> str:
-        """`to_dict` as text."""
+        """Return `to_dict` as text."""
         return as_json(self.to_dict())
 
     def __str__(self) -> str:

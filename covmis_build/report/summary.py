@@ -1,4 +1,4 @@
-"""What a result says of itself, in a terminal or a notebook: sentences, with small tables between them."""
+"""A result's summary for terminals and notebooks: sentences with small tables."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 class Listing(NamedTuple):
-    """A small table for people; what is more than a listing is a DataFrame."""
+    """A small table for users; larger ones are DataFrames."""
 
     header: Sequence[str]
     rows: Iterable[Sequence[Any]]
 
 
 def in_notebook(summary: Summary) -> str:
-    """The same as HTML.
+    """Return the summary as HTML.
 
     >>> in_notebook(["1 < 2", "", Listing(("post", "hits"), [("x:1", 2)])])
     '<p>1 &lt; 2</p><table><tr><th>post</th><th>hits</th></tr><tr><td>x:1</td><td>2</td></tr></table>'

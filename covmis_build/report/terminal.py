@@ -1,4 +1,4 @@
-"""What a result says of itself, in a terminal: lines for people, one JSON object for programs; nothing that it obeys."""
+"""A result's output in a terminal: lines for users, one JSON object for programs, without control characters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def printable(text: str) -> str:
-    r"""Outside text made safe for a terminal: control characters and direction overrides are shown, not obeyed.
+    r"""Make external text safe for a terminal: control characters and direction overrides are shown as escapes.
 
     >>> printable("a\x1b[31mb\u202ec")
     'a\\x1b[31mb\\u202ec'
@@ -31,7 +31,7 @@ def printable(text: str) -> str:
 
 
 def lines(summary: Summary) -> list[str]:
-    """Sentences as they are, and tables with aligned columns: numbers to the right, words to the left.
+    """Return sentences unchanged, and tables with aligned columns: numbers right, words left.
 
     >>> lines(["Two posts.", Listing(("post", "hits"), [("x:1", 2), ("x:10", 1500)])])
     ['Two posts.', 'post   hits', '----  -----', 'x:1       2', 'x:10  1,500']
@@ -77,7 +77,7 @@ def _is_number(cell: str) -> bool:
 
 
 def as_json(result: Mapping[str, Any]) -> str:
-    """One JSON object: snake_case keys, null for what is undefined; nothing in it that a terminal obeys."""
+    """Return one JSON object: snake_case keys, null for undefined values, without control characters."""
     text = json.dumps(plain(result), ensure_ascii=False, allow_nan=False)
     return "".join(
         character if character.isprintable() else json.dumps(character)[1:-1] for character in text
@@ -85,14 +85,14 @@ def as_json(result: Mapping[str, Any]) -> str:
 
 
 def names(record: Any) -> Sequence[str]:
-    """The fields of a record: a dataclass, a struct or a named tuple; none of anything else."""
+    """Return the field names of a dataclass, struct or named tuple; none for other values."""
     if is_dataclass(record):
         return [field.name for field in fields(record)]
     return getattr(record, "__struct_fields__", ()) or getattr(record, "_fields", ())
 
 
 def plain(value: Any) -> Any:
-    """Numbers, words, lists and objects that JSON knows, of records their fields; NaN and infinities are null."""
+    """Convert to JSON values: records by fields; NaN and infinities become null."""
     if hasattr(value, "columns") and hasattr(value, "to_dict"):
         value = value.to_dict("records")
     elif hasattr(value, "tolist"):

@@ -1,6 +1,6 @@
-"""Sampling with known probabilities, and what a plan costs.
+"""Sampling with known probabilities, and sample planning.
 
-The public names of this room are those of `covmis_build`; they load when they are first used.
+The public names of this subpackage are those of `covmis_build`; they are loaded on first use.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What the hidden check of automatic labels says: how often they are wrong, and how to put that right.
+"""The audit of automatic labels: their error rate, and the correction of estimates.
 
-A keyed part of the automatic labels was also given by people. Among the automatic items, the share of each label is
-therefore estimated from these audited ones alone, and its uncertainty joins that of the sample.
+People also label a random part of the automatic items. Among automatic items, each label's share is therefore estimated from
+the audited ones alone, and its variance is added to that of the sample.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ COLUMNS = ["automatic_label", "items", "audited", "errors", "rate", "low", "high
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """Which items were labelled automatically, and what people said of those they checked."""
+    """Which items were labelled automatically, and the labels of people for the audited ones."""
 
     groups: NDArray[np.object_]
-    """Each item's automatic label; empty for items that only people labelled."""
+    """Each item's automatic label; empty for items labelled only by people."""
     checked: NDArray[np.bool_]
     labels: NDArray[np.object_]
     weights: Floats
     probabilities: Floats
     fractions: Floats
-    """The probability that people check an automatic label, once its item is drawn."""
+    """Probability that the automatic label of a sampled item is audited."""
 
     def corrected(self, label: str, sizes: Floats) -> tuple[Floats, dict[str, tuple[float, float]]]:
-        """For each item the expected part of this label, and for each corrected group its share and variance.
+        """Return each item's expected share of this label, and for each corrected group its share and variance.
 
-        People's labels count as they are, and so do automatic ones of a group that nobody checked.
+        People's labels count unchanged, as do automatic ones of groups without audit.
         """
         y = (self.labels == label).astype(float)
         shares: dict[str, tuple[float, float]] = {}
@@ -50,7 +50,7 @@ class Audit:
             share, variance, worth = self._share(y, here, sizes)
             if (
                 not 0 < share < 1
-            ):  # all checked ones agree; that is no proof that all do: half an item more is assumed
+            ):  # all audited ones agree, which does not prove that all do: assume half an additional item
                 guess = 0.5 / (worth + 1)
                 variance = guess * (1 - guess) / worth
             shares[group] = share, variance
@@ -58,19 +58,19 @@ class Audit:
         return y, shares
 
     def checked_values(self, label: str) -> Floats:
-        """What each item counts for a label so that sums are right on average: rule + checked/fraction · (people - rule)."""
+        """Return each item's value for a label such that sums are unbiased: rule + checked/fraction · (people - rule)."""
         y, rule = (self.labels == label).astype(float), (self.groups == label).astype(float)
         return np.asarray(np.where(self.checked, rule + (y - rule) / self.fractions, y), dtype=np.float64)
 
     def corrigible(self) -> list[str]:
-        """The automatic labels of which some were checked."""
+        """The automatic labels with audited items."""
         return sorted(set(self.groups[self.checked]) - {""})
 
     def _share(self, y: Floats, here: NDArray[np.bool_], sizes: Floats) -> tuple[float, float, float]:
-        """A weighted share among the checked items of a group, its variance, and what they are worth.
+        """Return a weighted share among a group's audited items, its variance, and its effective size.
 
-        Checking is a phase of the draw: a checked item counts 1/(π·its own fraction), so that rounds with different
-        fractions add up.
+        The audit is a sampling phase: an audited item counts 1/(π·its own fraction), so that rounds with different fractions can
+        be combined.
         """
         rows = here & self.checked
         w = (self.weights * sizes / self.fractions)[rows]
@@ -80,7 +80,7 @@ class Audit:
         return share, float(np.sum(loose * (y[rows] - share) ** 2)), worth
 
     def table(self, *, level: float = 0.95) -> pd.DataFrame:
-        """How many automatic labels there are, how many were checked, and the rate of errors with its interval."""
+        """Return the number of automatic labels, the number audited, and the error rate with its interval."""
         rows = []
         for group in sorted(set(self.groups) - {""}):
             here = self.groups == group
@@ -106,10 +106,10 @@ class Audit:
 
 
 def audit_of(corpus: pd.DataFrame, automatic: Mapping[str, str], weights: Floats) -> Audit:
-    """The audit that a corpus contains.
+    """Return the audit contained in a corpus.
 
-    The automatic label of a checked item is in the column `automatic_label` where there is one; otherwise it is its
-    kind's, or the only one that `automatic` (kind to label) knows.
+    An audited item's automatic label is in the column `automatic_label` if present; otherwise it is that of its kind, or the only
+    one that `automatic` (kind to label) has.
     """
     by_rule = corpus["how"].isin([AUTOMATIC, AUDITED]).to_numpy()
     if "automatic_label" in corpus.columns:
@@ -129,9 +129,9 @@ def audit_of(corpus: pd.DataFrame, automatic: Mapping[str, str], weights: Floats
 def chances_of_checks(
     corpus: pd.DataFrame, rules: Sequence[str] | NDArray[np.object_], known: Floats
 ) -> Floats:
-    """For each item the probability that people check its rule's label; 1 where no rule set one.
+    """Return each item's probability of being audited; 1 without an automatic label.
 
-    Where nobody kept that probability: the share that people did check.
+    If that probability was not stored: the audited share.
     """
     groups, chances = np.asarray(rules, dtype=object), known.copy()
     checked = (corpus["how"] == AUDITED).to_numpy()
@@ -143,7 +143,7 @@ def chances_of_checks(
 
 
 def upper_bound(checked: float, *, level: float = 0.95) -> float:
-    """The greatest error rate that an audit without errors leaves possible.
+    """Return the maximum error rate that is compatible with an audit without errors.
 
     >>> round(upper_bound(30), 3)
     0.114
@@ -152,7 +152,7 @@ def upper_bound(checked: float, *, level: float = 0.95) -> float:
 
 
 def sentences(table: pd.DataFrame, *, level: float = 0.95) -> Sequence[str]:
-    """What a methods section says of the audit."""
+    """Describe the audit for a methods section."""
     said = []
     for row in table.to_dict("records"):
         head = f"{row['items']:,} labels were given automatically ({row['automatic_label']})"

@@ -1,4 +1,4 @@
-"""Which items get their label without people: those that a fact-check's address found are Against."""
+"""Automatic labels: items found by a fact-check's URL are Against."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 def automatic_label(kinds: Iterable[str], labels: Labels) -> str:
-    """The label that an item gets without people, or none.
+    """Return an item's automatic label, or none.
 
-    That of a listed kind among the ones it was found by, whatever its stratum; none if they disagree.
+    It is the label of a listed query type among those that matched the item, whatever its stratum; none if they disagree.
 
     >>> from covmis_build.options import Labels
     >>> automatic_label(["keywords", "fact_check_url"], Labels()), automatic_label(["keywords"], Labels())

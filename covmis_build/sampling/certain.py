@@ -1,10 +1,10 @@
-"""Which near-duplicate clusters a Poisson draw takes with certainty (`[sampling] certain`).
+"""Choose near-duplicate clusters that a Poisson draw includes with certainty (`[sampling] certain`).
 
-A post that was copied thousands of times decides the shares of all posts. If chance leaves it out, these shares are wrong, and
-the sample cannot show it. So the clusters of a claim that would matter most are taken with certainty, until its posts have an effective
-sample size of 10, or half of that of its unique posts, and while a cluster has more of the variance than one ordinary post more would
-take away. Only the sizes of the claim's clusters decide, never a label, another claim
-or what a draw gave. All other probabilities stay as they are.
+A post with thousands of copies dominates the shares of all posts. If it is not sampled by chance, these shares are wrong,
+and the sample cannot show it. So the most influential clusters of a claim are certain, until its posts have an effective sample
+size of 10, or half of that of its unique posts, and while a cluster contributes more variance than one additional ordinary
+post would remove. The choice depends only on the sizes of the claim's clusters, never on labels, other claims or draws. All
+other probabilities are unchanged.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from covmis_build.options import Sampling
 
 ENOUGH = 10
-"""The effective sample size that a claim's posts need."""
+"""Target effective sample size of a claim's posts."""
 TIMES = 2
-"""The variance may be so many times what it is without copies."""
+"""Maximum ratio of the variance to that without near-duplicates."""
 
 
 class Stratum(NamedTuple):
-    """Of a claim's stratum: its unique posts, all its posts, and the sum of the squared sizes of its clusters."""
+    """A claim's stratum: its unique posts, its posts, and the sum of squared cluster sizes."""
 
     unique: int
     posts: int
@@ -39,7 +39,7 @@ class Stratum(NamedTuple):
 
 
 class Cluster(NamedTuple):
-    """A near-duplicate cluster with two posts or more, by the item that represents it."""
+    """A near-duplicate cluster of at least two posts, by its representative item."""
 
     stratum: str
     size: int
@@ -47,19 +47,19 @@ class Cluster(NamedTuple):
 
 
 class Clusters(NamedTuple):
-    """Of every claim its strata, by their names; and of each stratum the largest clusters, the largest first."""
+    """Each claim's strata by name, and each stratum's largest clusters in descending order."""
 
     strata: dict[str, dict[str, Stratum]]
     largest: dict[tuple[str, str], list[Cluster]]
 
     @property
     def counts(self) -> dict[str, dict[str, int]]:
-        """How many unique posts each claim has in each stratum."""
+        """Return the number of unique posts per claim and stratum."""
         return {claim: {name: one.unique for name, one in of.items()} for claim, of in self.strata.items()}
 
 
 def clusters_of(items: pd.DataFrame, strata: Mapping[str, str] | None = None) -> Clusters:
-    """The clusters of these items, but for ranked ones.
+    """Return the clusters of these items without ranked ones.
 
     >>> import pandas as pd
     >>> rows = {"item_id": ["a", "b"], "claim_id": "1", "kind": "title", "group_size": [1, 3]}
@@ -81,7 +81,7 @@ def clusters_of(items: pd.DataFrame, strata: Mapping[str, str] | None = None) ->
 
 
 def certain(clusters: Clusters, options: Sampling) -> dict[str, dict[str, str]]:
-    """The items that represent the clusters taken with certainty: claim → item → stratum.
+    """Return the representative items of certain clusters: claim → item → stratum.
 
     At most `per_claim` of each stratum. Empty if the setting or the design does not ask for any.
 

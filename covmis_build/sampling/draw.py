@@ -1,17 +1,17 @@
-"""The sampling stage: which items people (or the automatic rule) will label, each with its probability.
+"""The sampling stage: choose the items to label (by people or automatically), each with its probability.
 
-Chance belongs to the item: `keyed.uniform(seed, "sampling", item_id)`. So adding a claim changes no other claim's
-sample, and more posts change a sample only as far as their probabilities do.
+Random numbers belong to the item: `keyed.uniform(seed, "sampling", item_id)`. A new claim therefore does not change other
+claims' samples, and new posts change a sample only as far as they change probabilities.
 
-Items in opened rounds are kept, whatever happened since. What a claim lacks is drawn as a further draw, in the
-design the claim was first drawn with:
+Items in opened rounds are always kept. Missing items of a claim come from a further draw, in the design of the claim's
+first draw:
 
-- poisson: an item is in as soon as its number is less than any of its probabilities, so the probability of draws
-  together is their maximum, for every item that was in reach of them.
-  What `[sampling] certain` takes (`certain.py`) has the probability 1.
-- two_phase: a greater target over the same posts keeps the smaller draw whole, so the probability is that of the
-  greater. Over other posts, draws together have no known probability: a complete claim stays as it is, and
-  topping it up is refused.
+- poisson: an item is in if its number is below any of its probabilities. Over several draws its probability is therefore
+  their maximum, for every item that they could have drawn.
+  Items chosen by `[sampling] certain` (`certain.py`) have probability 1.
+- two_phase: a larger target over the same posts includes the smaller draw, so the probability is that of the larger one.
+  Over different posts, combined draws have no known probability: a complete claim is not changed, and an addition to it
+  is refused.
 """
 
 from __future__ import annotations
@@ -56,18 +56,18 @@ EXPECTED = [
 
 
 WHY = "not drawn"
-"""Why an item of the pool is not in the sample."""
+"""Reason for items of the target population that are not in the sample."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """What the stage makes: tables `sample`, `dropped` and `draws`, and the draw's expectation next to what came."""
+    """The result of the stage: tables `sample`, `dropped` and `draws`, and expected and actual numbers."""
 
     sample: pd.DataFrame
     dropped: pd.DataFrame
     draws: pd.DataFrame
     expected: pd.DataFrame
-    """A row per claim and stratum: EXPECTED; `drawn` counts everyone in the sample, `frozen` those of earlier draws."""
+    """One row per claim and stratum: EXPECTED; `drawn` counts the whole sample, `frozen` items of earlier draws."""
 
 
 def sample(  # noqa: PLR0913 - what a draw depends on, by name
@@ -83,14 +83,13 @@ def sample(  # noqa: PLR0913 - what a draw depends on, by name
     clusters: Clusters | None = None,
     opened: Mapping[str, int] | None = None,
 ) -> Sampled:
-    """Draw from `items` (table `items`), keeping `frozen`, the items of opened rounds, as they are.
+    """Draw from `items` (table `items`), keeping `frozen`, the items of opened rounds, unchanged.
 
-    `frozen` has the columns of table `sample` and every drawn item of the claims in its rounds. `audit` is the part
-    of the automatic labels that people check unknowingly. `strata` (item_id to a name, e.g. a month or a platform)
-    splits each kind further; quotas are then per kind and name. `chances` has each ranked item's own probability: these
-    are no part of the claim's target, and come on top. Where `items` are only those within reach of a draw (`reach.py`),
-    `clusters` has how many posts each claim has in each stratum; `dropped` then has what was in reach. `opened` is the
-    number of each claim's last draw that a round was opened with.
+    `frozen` has the columns of table `sample` and all sampled items of claims in opened rounds. `audit` is the share of automatic
+    labels that people check unknowingly. `strata` (item_id to a name, such as a month or platform) divides each kind;
+    quotas are then per kind and name. `chances` has each ranked item's own probability: ranked items are added to the claim's
+    target. If `items` are only those that a draw can reach (`reach.py`), `clusters` has the number of posts per claim and
+    stratum, and `dropped` has the reachable ones. `opened` is the number of each claim's last draw with an opened round.
     """
     pool = _rows(items)
     past = history.frozen_items(frozen)
@@ -103,8 +102,8 @@ def sample(  # noqa: PLR0913 - what a draw depends on, by name
     draws: list[Chance] = []
     for claim in sorted(claims.keys() | every_count.keys()):
         every = claims.get(claim, {})
-        before, before_ranked = _apart(earlier.get(claim, {}), every)
-        rows, ranked = _apart(every, every)
+        before, before_ranked = _split_ranked(earlier.get(claim, {}), every)
+        rows, ranked = _split_ranked(every, every)
         number = history.next_draw(earlier.get(claim, {}), (opened or {}).get(claim, 0))
         if ranked or before_ranked:
             own = {item: (chances or {})[item] for item in ranked}
@@ -149,14 +148,14 @@ def sample(  # noqa: PLR0913 - what a draw depends on, by name
     )
 
 
-def _apart(rows: history.Past, now: history.Past) -> tuple[history.Past, history.Past]:
-    """Items that queries find, and those that only a ranking has, as today's items say: a query may find them since."""
+def _split_ranked(rows: history.Past, now: history.Past) -> tuple[history.Past, history.Past]:
+    """Separate items matched by queries from ranked ones, by today's items: a query may have matched them since."""
     ranked = {item: row for item, row in rows.items() if now.get(item, row)["kind"] == RANKED}
     return {item: row for item, row in rows.items() if item not in ranked}, ranked
 
 
 def _expected_ranked(claim: str, chances: Mapping[str, float], drawn: int, frozen: int) -> dict[str, Any]:
-    """The ranked stratum among the others; its probability is the smallest, of the largest weight.
+    """Return the ranked stratum's expectation; its probability is the smallest one, that of the largest weight.
 
     Frozen ones that are no longer near have no probability now, and the one that they were drawn with.
     """
@@ -170,7 +169,7 @@ def _expected_ranked(claim: str, chances: Mapping[str, float], drawn: int, froze
 def expectation(
     allocation: Allocation, design: str, sure: Mapping[str, int] | None = None
 ) -> dict[str, dict[str, float]]:
-    """What a draw will bring, by stratum: N, probability, expected size and its variance; `sure` are taken with certainty."""
+    """Return a draw's expectation by stratum: N, probability, expected size and its variance; `sure` are certain items."""
     rows = {}
     for name, number in allocation.counts.items():
         p, certain_ones = allocation.chance(name), (sure or {}).get(name, 0)
@@ -207,7 +206,7 @@ def _table(
     seed: int,
     audit: float,
 ) -> pd.DataFrame:
-    """The table `sample`: frozen items with the labels rule and audit that they were frozen with."""
+    """Return the table `sample`; frozen items keep their automatic label and audit flag."""
     rows = []
     for choice in sorted(chosen, key=lambda choice: choice.item_id):
         item = choice.item_id

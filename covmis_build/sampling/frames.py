@@ -1,4 +1,4 @@
-"""`sample`: the paper's draw for any table with items, claims and kinds; no study is needed."""
+"""`sample`: the paper's sampling for any table with items, claims and kinds, without a study."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def sample(
     design: Literal["poisson", "two_phase"] = "poisson",
     seed: int,
 ) -> pd.DataFrame:
-    """The frame (or columns by name, or rows) with `p_sample`, each row's probability, and `drawn`, whether it was (COVMis-Stance, appendix A.3).
+    """Return the frame (or columns, or rows) with `p_sample`, each row's probability, and `drawn` (COVMis-Stance, appendix A.3).
 
-    Of each claim, `per_kind` rows of each kind are wanted, and `per_claim` in all. Chance belongs to the id: more
-    rows change the draw only as far as they change probabilities, and the order of rows changes nothing.
+    The targets per claim are `per_kind` rows of each kind and `per_claim` in total. Random numbers belong to ids: new rows change
+    the draw only as far as they change probabilities, and the order of rows does not matter.
 
     >>> import pandas as pd
     >>> rows = pd.DataFrame({"item_id": ["a", "b"], "claim_id": ["1", "1"], "kind": ["title", "keywords"]})

@@ -1,7 +1,7 @@
-"""Chances that follow a guess: whom to label is decided by a score and a keyed number, never by the score alone.
+"""Sampling probabilities from a score: a permanent random number decides, never the score alone.
 
-A score only sets π before anybody's number is looked at; a part of the labels is always spread evenly, so that every
-unit has a probability and no weight grows beyond bounds.
+The score sets π before any random number is used. A part of the labels is always distributed evenly, so that every unit has
+a probability and no weight is unlimited.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 EVEN = 0.4
-"""The part of the labels that is spread evenly."""
+"""Share of the labels that is distributed evenly."""
 POWER = 0.75
-"""Of the guess. Neyman's is 0.5, if the guess is right; 0.75 with a greater even part was better wherever it was tried."""
+"""Power of the score. Neyman's is 0.5 for a correct score; 0.75 with a larger even part was better in all tests."""
 
 STEEPEST = 40
-"""Twentieths of the greatest power of the rank."""
+"""Largest power of the rank, in twentieths."""
 
 
 def capped(size: ArrayLike, expected: float) -> Floats:
-    """Probabilities in proportion to these sizes, none above 1, that add up to `expected`, or to all there are.
+    """Return probabilities proportional to these sizes, at most 1, that sum to `expected` (or to all units).
 
     >>> capped([10, 1, 1, 1], 2).round(3).tolist()
     [1.0, 0.333, 0.333, 0.333]
@@ -46,9 +46,9 @@ def capped(size: ArrayLike, expected: float) -> Floats:
 
 
 def guided(guess: ArrayLike, labels: float, *, even: float = EVEN, power: float = POWER) -> Floats:
-    """Probabilities by a guess, up to a factor, of how likely each unit is one that is looked for; they add up to `labels`.
+    """Return probabilities from relative relevance scores that sum to `labels`.
 
-    The size is a power of the likelihood, (1 - even) of it, mixed with an even part that keeps every weight below
+    The size is a power of the score with share (1 - even), mixed with an even part that limits every weight to
     units / (even * labels).
     """
     size = np.maximum(np.asarray(guess, dtype=np.float64), 0.0) ** power
@@ -60,7 +60,7 @@ def guided(guess: ArrayLike, labels: float, *, even: float = EVEN, power: float 
 
 
 def either(before: ArrayLike, now: ArrayLike) -> Floats:
-    """The chance of being drawn by then or now: a permanent number below it was below `before`, or has the chance `now`.
+    """Return the probability of being sampled in the first draw (`before`) or the second (`now`), with a permanent number.
 
     >>> either([0.5], [0.2]).tolist()
     [0.6]
@@ -70,10 +70,10 @@ def either(before: ArrayLike, now: ArrayLike) -> Floats:
 
 
 def by_rank(ranks: ArrayLike, expected: float, weights_up_to: float) -> Floats:
-    """Probabilities that fall with the rank and add up to `expected`, as steeply as the largest weight allows.
+    """Return probabilities that decrease with the rank and sum to `expected`, as steeply as the maximum weight allows.
 
-    The power of the rank is the greatest of 0, 0.05 … 2 whose largest weight is at most `weights_up_to`; 0, an even
-    draw, where even that is too large.
+    The power of the rank is the largest of 0, 0.05 … 2 whose largest weight is at most `weights_up_to`; 0 (equal
+    probabilities) if even that is too large.
 
     >>> by_rank([1, 2, 3, 4], 2, 100).round(3).tolist()
     [1.0, 0.59, 0.262, 0.148]
@@ -89,7 +89,7 @@ def by_rank(ranks: ArrayLike, expected: float, weights_up_to: float) -> Floats:
 
 
 def spread(kinds: Sequence[Sequence[str]], labels: float) -> Floats:
-    """Probabilities of units of several kinds: half of the labels evenly, half the same for each kind; they add up."""
+    """Return probabilities for units of several kinds: half of the labels distributed evenly, half equally over kinds."""
     if not kinds:
         return np.zeros(0)
     counts: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""A claim's earlier draws: what opened rounds have frozen stays, and more is drawn only if probabilities stay known."""
+"""A claim's earlier draws: frozen items are kept, and further draws happen only if probabilities remain known."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Past = dict[str, dict[str, Any]]
 
 
 def frozen_items(frozen: pd.DataFrame) -> Past:
-    """The frozen items, checked; one that is in two rounds counts with its greater probability."""
+    """Return the frozen items after a check; an item in two rounds has its larger probability."""
     if frozen.empty:
         return {}
     if missing := [name for name in records.needed("sample") if name not in frozen.columns]:
@@ -54,11 +54,11 @@ def draw(
     number: str,
     sure: Mapping[str, str],
 ) -> tuple[list[Draw], list[Chance]]:
-    """Everyone in this claim's sample: the frozen ones, and who else these posts and settings call for; and the probabilities.
+    """Return this claim's whole sample, frozen and newly drawn items, with probabilities.
 
-    `sure` are the items, with their strata, that a Poisson draw takes with certainty.
+    `sure` are the items (with strata) that a Poisson draw includes with certainty.
 
-    A claim keeps the design it was first drawn with. Combined probabilities: see `covmis_build.sampling.draw`.
+    A claim keeps the design of its first draw. For combined probabilities see `covmis_build.sampling.draw`.
     """
     designs = sorted({row["design"] for row in past.values()}) or [design]
     if len(designs) > 1:
@@ -89,7 +89,7 @@ def draw(
 def draw_by_chance(
     claim: str, chances: Mapping[str, float], past: Past, *, seed: int, number: str
 ) -> tuple[list[Draw], list[Chance]]:
-    """The ranked stratum: each post by its own probability. Numbers are permanent: of several draws the greatest probability holds."""
+    """Draw the ranked stratum: each post by its own probability; over several draws the largest one, as numbers are permanent."""
     poisson.same_seed(claim, past, seed)
     kept = [_kept(item, row, chances.get(item, 0.0)) for item, row in past.items()]
     drawn = {item for item, chance in chances.items() if uniform(seed, "sampling", item) < chance}
@@ -100,7 +100,7 @@ def draw_by_chance(
 
 
 def closed(past: Past) -> list[Draw]:
-    """The frozen items of a claim that has no posts any more."""
+    """Return the frozen items of a claim that no longer has posts."""
     return [_kept(item, row) for item, row in past.items()]
 
 
@@ -109,5 +109,5 @@ def _kept(item: str, row: dict[str, Any], now: float = 0.0) -> Draw:
 
 
 def next_draw(past: Past, opened: int) -> str:
-    """The number that a further draw of this claim gets; `opened`: that of the last one in the ledger."""
+    """Return the number of this claim's next draw; `opened` is that of the last one in the ledger."""
     return str(1 + max([opened, *(ledger.draw_number(row["draw"]) for row in past.values())]))

@@ -1,8 +1,8 @@
-"""Inclusion probabilities of the paper (appendix A.3), exact, and the joint ones of its fixed-size twin.
+"""Exact inclusion probabilities of the paper (appendix A.3), and joint probabilities for fixed-size sampling.
 
-Both designs give each kind its quota and then fill the claim up to its target from what remains. `poisson` decides
-every post on its own with probability p; `two_phase` draws the quota and then the rest without replacement. The
-probabilities are the same, so the expected size is; only the two-phase size never varies.
+Both designs give each kind its quota and then fill the claim up to its target from the rest. `poisson` decides every post
+independently with probability p; `two_phase` samples the quota and then the rest without replacement. Probabilities and
+expected sizes are equal, but the size of `two_phase` is fixed.
 """
 
 from __future__ import annotations
@@ -20,34 +20,34 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """What one claim's counts lead to, in exact numbers; kinds without posts are omitted."""
+    """The allocation for one claim, in exact numbers; kinds without posts are omitted."""
 
     counts: dict[str, int]
     first: dict[str, int]
-    """How many of each kind the first phase takes: its quota, or all there are."""
+    """Number of posts of each kind in the first phase: its quota, or all."""
     more: int
-    """What is still needed to reach the target, at most what remains (the paper's m)."""
+    """Number missing to the target, at most what remains (the paper's m)."""
     remaining: int
-    """Posts that the first phase leaves (the paper's N_r)."""
+    """Number of posts left after the first phase (the paper's N_r)."""
 
     @property
     def fill(self) -> Fraction:
-        """The probability of a remaining post to be taken in the second phase."""
+        """The probability of a remaining post in the second phase."""
         return Fraction(self.more, self.remaining) if self.more else Fraction(0)
 
     @property
     def size(self) -> int:
-        """The expected size; the exact one of a two-phase draw."""
+        """The expected size; exact for two_phase."""
         return sum(self.first.values()) + self.more
 
     def chance(self, kind: str) -> Fraction:
-        """The probability that a post of this kind is drawn."""
+        """Return the inclusion probability of a post of this kind."""
         # p1 + p2 with p1 = 6/N and p2 = (1 - p1) m/N_r (A.3)
         first = Fraction(self.first[kind], self.counts[kind])
         return first + (1 - first) * self.fill
 
     def together(self, first_kind: str, second_kind: str) -> Fraction:
-        """The probability that a two-phase draw has two given posts, one of each of these kinds, both."""
+        """Return the probability that a two-phase draw includes two given posts, one of each of these kinds."""
         fill = self.fill
         both = Fraction(0)
         if self.remaining > 1:
@@ -63,15 +63,15 @@ class Allocation:
 
 
 def allocate(counts: Mapping[str, int], per_kind: Quota = 6, per_claim: int = 24) -> Allocation:
-    """The draw that these counts lead to.
+    """Return the allocation for these counts.
 
-    A claim with fewer posts than its target is taken whole. Quotas win over the target: where they alone ask for
-    more, nothing is filled up and the size is theirs.
+    All posts of a claim with fewer than its target are taken. Quotas take precedence over the target: if they exceed it,
+    the sum of quotas is the size.
     """
     counts = {kind: _count(number, f"the kind '{kind}'") for kind, number in counts.items()}
     counts = {kind: number for kind, number in counts.items() if number}
     target = _count(per_claim, "per_claim")
-    # Of a kind with at most 6 posts all are taken; of others 6, and what is missing of 24 from all that remain (A.3).
+    # A kind with at most 6 posts is taken completely; of others 6, and the rest up to 24 from all that remain (A.3).
     first = {kind: min(number, _quota(per_kind, kind)) for kind, number in counts.items()}
     remaining = sum(counts.values()) - sum(first.values())
     more = min(max(target - sum(first.values()), 0), remaining)
@@ -81,9 +81,9 @@ def allocate(counts: Mapping[str, int], per_kind: Quota = 6, per_claim: int = 24
 def inclusion_probabilities(
     counts: Mapping[str, int], per_kind: Quota = 6, per_claim: int = 24
 ) -> dict[str, float]:
-    """The probability with which a post of each kind enters the sample (appendix A.3).
+    """Return each kind's probability of a post to be in the sample (appendix A.3).
 
-    Computed in exact fractions and rounded once. A kind without posts has none.
+    Computed with exact fractions and rounded once. A kind without posts has none.
 
     >>> inclusion_probabilities({"title": 3, "keywords": 63})
     {'title': 1.0, 'keywords': 0.3333333333333333}
@@ -95,9 +95,9 @@ def inclusion_probabilities(
 def joint_probabilities(
     counts: Mapping[str, int], per_kind: Quota = 6, per_claim: int = 24
 ) -> dict[tuple[str, str], float]:
-    """The probability that a two-phase draw has two given posts both, for each pair of kinds.
+    """Return the probability that a two-phase draw includes two given posts, for each pair of kinds.
 
-    Two posts of one kind are under `(kind, kind)`, which is there only if the kind has two.
+    Two posts of one kind are under `(kind, kind)`, which exists only if the kind has two.
 
     >>> joint_probabilities({"title": 4, "news_url": 3, "keywords": 5}, per_kind=2, per_claim=7)["keywords", "keywords"]
     0.2
@@ -122,7 +122,7 @@ def _quota(per_kind: Quota, kind: str) -> int:
 
 
 def _count(number: Any, what: str) -> int:
-    """A number of posts; counts that came through pandas may be floats, but are whole."""
+    """Check a number of posts. Counts from pandas may be floats, but must be whole."""
     try:
         whole = int(number)
     except (TypeError, ValueError, OverflowError):

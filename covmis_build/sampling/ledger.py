@@ -1,7 +1,7 @@
-"""The ledger of draws: every probability that opened draws gave, and what follows from it for each item.
+"""The ledger of draws: all probabilities of opened draws, and each item's resulting probability.
 
-Numbers of items are permanent, so an item's probability over several draws is the greatest of its probabilities. It may not
-depend on what a draw happened to add: the ledger has the draws that added nothing, too.
+Random numbers are permanent, so an item's probability over several draws is the largest of them. It must not depend on what a
+draw happened to add, so the ledger also has draws that added nothing.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 
 CERTAIN = "certain"
-"""The rule of an item that its draw takes with certainty, next to the probability of its stratum."""
+"""Rule of an item that its draw includes with certainty, in addition to its stratum's probability."""
 
 
 def read_ledger(rounds: Path) -> pd.DataFrame:
-    """The probabilities of all draws that were opened; empty in studies without rounds, and in those of earlier versions."""
+    """Read the probabilities of all opened draws; empty for studies without rounds, or from earlier versions."""
     return storage.read_table(rounds / DRAWS, "draws")
 
 
 def of_strata(claim: str, number: str, allocation: Allocation) -> list[Chance]:
-    """A claim's draw by its quotas: the probability of each stratum."""
+    """Return a claim's draw by quotas: the probability of each stratum."""
     return [
         Chance(
             number, claim, name, "",
@@ -44,7 +44,7 @@ def of_strata(claim: str, number: str, allocation: Allocation) -> list[Chance]:
 
 
 def of_ranked(claim: str, number: str, chances: Mapping[str, float]) -> list[Chance]:
-    """The stratum of posts that were drawn by their ranks: its probability is the harmonic mean, so that weights add up."""
+    """Return the ranked stratum: its probability is the harmonic mean, so that weights sum correctly."""
     near = [p for p in chances.values() if p]
     return (
         [Chance(number, claim, RANKED, "", RANKED, len(near), len(near) / sum(1 / p for p in near))]
@@ -56,18 +56,18 @@ def of_ranked(claim: str, number: str, chances: Mapping[str, float]) -> list[Cha
 def of_items(
     claim: str, number: str, rule: str, chances: Mapping[str, float], stratum: Mapping[str, str]
 ) -> list[Chance]:
-    """Items with probabilities of their own."""
+    """Return items with their own probabilities."""
     return [Chance(number, claim, stratum[item], item, rule, 1, p) for item, p in chances.items()]
 
 
 def last_draws(ledger: pd.DataFrame) -> dict[str, int]:
-    """The number of each claim's last draw that was opened."""
+    """Return the number of each claim's last opened draw."""
     numbers = ledger["draw"].astype(int)
     return {str(claim): int(number) for claim, number in numbers.groupby(ledger["claim_id"]).max().items()}
 
 
 def grown(ledger: pd.DataFrame, items: pd.DataFrame) -> set[str]:
-    """The claims that have more posts found by queries than when their last draw was opened."""
+    """Return the claims with more matched posts than at their last opened draw."""
     strata = ledger[(ledger["item_id"] == "") & (ledger["stratum"] != RANKED)]
     last = strata[strata["draw"].astype(int) == strata["claim_id"].map(last_draws(ledger))]
     then = last.groupby("claim_id")["posts"].sum()
@@ -76,19 +76,19 @@ def grown(ledger: pd.DataFrame, items: pd.DataFrame) -> set[str]:
 
 
 def opened(ledger: pd.DataFrame, today: pd.DataFrame, claims: Collection[str], number: str) -> pd.DataFrame:
-    """The ledger with today's draws of these claims, opened for the round `number`; what is there already stays once."""
+    """Return the ledger with today's draws of these claims, opened for round `number`; existing entries are not repeated."""
     new = today[today["claim_id"].isin(set(claims))].assign(round=number)
     last = last_draws(ledger)
     before = {
-        claim: _said(rows[rows["draw"].astype(int) == last[str(claim)]])
+        claim: _content_of_draw(rows[rows["draw"].astype(int) == last[str(claim)]])
         for claim, rows in ledger.groupby("claim_id")
     }
-    fresh = [rows for claim, rows in new.groupby("claim_id") if _said(rows) != before.get(claim)]
+    fresh = [rows for claim, rows in new.groupby("claim_id") if _content_of_draw(rows) != before.get(claim)]
     return pd.concat([ledger, *fresh], ignore_index=True) if fresh else ledger
 
 
-def _said(rows: pd.DataFrame) -> set[tuple[str, str, float]]:
-    """What a draw says of strata and ranked posts: the same draw opened again says the same."""
+def _content_of_draw(rows: pd.DataFrame) -> set[tuple[str, str, float]]:
+    """Return a draw's content on strata and ranked posts, which is equal if the same draw is opened again."""
     own = rows[rows["rule"] != "kept"]
     return set(zip(own["stratum"], own["item_id"], own["probability"].round(12), strict=True))
 
@@ -96,10 +96,10 @@ def _said(rows: pd.DataFrame) -> set[tuple[str, str, float]]:
 def passed_claims(
     order: Sequence[str], waiting: Collection[str], begun: Collection[str], chosen: Sequence[str]
 ) -> list[str]:
-    """The claims whose draws are opened with these chosen ones: all that were looked at to find them.
+    """Return the claims whose draws are opened with the chosen ones: all that were considered before them.
 
-    A claim before the last chosen one that has nothing waiting was passed because its draw added nothing. Whether a
-    claim is passed depends on others alone, never on what its own draw added.
+    A claim before the last chosen one with nothing to add was skipped because its draw added nothing. Whether a claim is
+    considered depends on other claims only, never on what its own draw added.
     """
     looked = sorted(order, key=lambda claim: claim in begun)
     if not set(waiting) <= set(chosen):
@@ -113,10 +113,10 @@ def over_draws(
     divided: Mapping[str, Sequence[str]] | None = None,
     raised: Mapping[str, float] | None = None,
 ) -> dict[str, float]:
-    """The probability that each frozen item had over all draws of its claim that were opened.
+    """Return each frozen item's probability over all opened draws of its claim.
 
-    Rounds of before there was a ledger are read as they were written: `divided` has the `strata_by` of each, `raised`
-    the probabilities that their draws gave to ranked items of earlier rounds.
+    Rounds from before the ledger are read as written: `divided` has the `strata_by` of each, `raised` the probabilities that
+    their draws gave to ranked items of earlier rounds.
     """
     chances: dict[str, float] = dict(raised or {})
     rounds = _rounds_of(frozen)
@@ -133,7 +133,7 @@ def over_draws(
 def _without_ledger(
     rounds: pd.DataFrame, frozen: pd.DataFrame, divided: Mapping[str, Sequence[str]]
 ) -> Iterable[tuple[str, float]]:
-    """The probabilities that the draws of rounds without a ledger gave to items of the same stratum drawn then or before."""
+    """Return the probabilities that draws without ledger gave to items of the same stratum sampled then or before."""
     for by, rows in rounds.groupby(_rounds_of(rounds).map(lambda number: tuple(divided.get(number, ())))):
         strata = strata_by(frozen, frozen, by) if by else None
         place = {
@@ -161,10 +161,10 @@ def _rounds_of(frozen: pd.DataFrame) -> pd.Series:
 
 
 def draw_number(draw: object) -> int:
-    """Which draw of its claim an item came with; draws that are not numbered come before the first."""
+    """Return the number of the draw that added an item; unnumbered draws come before the first."""
     return int(str(draw)) if str(draw).isdigit() else 0
 
 
 def frame_of(rows: Iterable[Chance]) -> pd.DataFrame:
-    """Chances as the table `draws`."""
+    """Return probabilities as the table `draws`."""
     return tables.frame(tables.of_records(list(rows), "draws"))

@@ -1,4 +1,4 @@
-"""What a sample will be before it is drawn: its size, the hours it costs, and how wide its intervals come out."""
+"""Plan a sample before drawing: its size, working hours, and interval widths."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 TARGETS = (12, 24, 36, 48, 96)
 LONGEST = 600.0
-"""A label that took more seconds than this counts as this: the screen was left open, not read."""
+"""Maximum seconds counted for a label: longer ones mean that the annotator was away."""
 COLUMNS = [
     "per_claim", "per_kind", "claims", "items", "items_sd", "certain", "certain_cost", "automatic", "audited", "by_people", "hours",
     "half_width_pool", "half_width_claim", "design_effect", "audit_bound",
@@ -37,27 +37,27 @@ COLUMNS = [
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What the labels so far say about time, and what a plan assumes."""
+    """The time per label so far, and assumptions of a plan."""
 
     seconds: float | None
-    """Mean seconds a label; none if nobody has labelled anything yet."""
+    """Mean seconds per label; None before the first label."""
     labels: int
-    """How many labels that mean is of."""
+    """Number of labels in that mean."""
 
 
 def seconds_per_label(labels: pd.DataFrame) -> Cost:
-    """The mean time of the labels given independently so far (table `labels`)."""
+    """Return the mean time of independent labels (table `labels`)."""
     seconds = pd.to_numeric(independent(labels)["seconds"], errors="coerce")
     seconds = seconds[seconds > 0].clip(upper=LONGEST)
     return Cost(float(seconds.mean()) if len(seconds) else None, len(seconds))
 
 
 class Pool(NamedTuple):
-    """What all targets have in common: of each claim and stratum how many posts; of each post which of them it is in."""
+    """Data for all targets: posts per claim and stratum, and each post's claim and stratum."""
 
     clusters: Clusters
     place: dict[str, int]
-    """The row of each item that represents several posts."""
+    """Row of each item that represents several posts."""
     strata: dict[tuple[str, str], int]
     stratum: NDArray[np.int64]
     claims: int
@@ -67,7 +67,7 @@ class Pool(NamedTuple):
 
     @classmethod
     def of(cls, items: pd.DataFrame, labels: Labels, strata: Mapping[str, str] | None = None) -> Pool:
-        """The pool of these items, but for the ranked ones, which come on top of every target."""
+        """Create it from these items, without ranked ones, which are added to every target."""
         items = items[items["kind"] != RANKED]
         clusters = clusters_of(items, strata)
         place = {
@@ -100,11 +100,11 @@ def costs(
     share: float = 0.5,
     level: float = 0.95,
 ) -> pd.DataFrame:
-    """For each target per claim, the study's own among them: size, hours, and half-widths of intervals.
+    """Return size, hours and interval half-widths for each target per claim, including the study's own.
 
-    Half-widths are of the Hájek share of unique posts, for a label that has this share everywhere: of the
-    whole pool, and of the median claim. `certain` clusters cost `certain_cost` items more. `audit_bound` is the error rate of automatic labels that an audit without
-    an error would still leave possible. A target too small for the quotas gets smaller quotas.
+    Half-widths are of the Hájek share of unique posts, for a label with this share everywhere: for the whole population, and for
+    the median claim. `certain` clusters add `certain_cost` items. `audit_bound` is the maximum error rate of automatic labels
+    compatible with an audit without errors. A target too small for the quotas gets smaller quotas.
     """
     rows = []
     for target in sorted({options.per_claim, *targets}):
@@ -129,7 +129,7 @@ def _row(
     machine = float(p[automatic].sum())
     people = float(p[~automatic].sum()) + annotation.audit * machine
     hours = None if seconds is None else people * annotation.per_item * seconds / 3600
-    # The variance that a sum of e/π has when the e are independent with variance 1 (both designs, to first order).
+    # The variance of a sum of e/π for independent e with variance 1 (both designs, to first order).
     loose = ((1 / p - 1) + (1 - first)) / first**2
     reach = reach_of(level) * math.sqrt(share * (1 - share))
     each = np.sqrt(np.bincount(pool.claim, loose)) / np.bincount(pool.claim, 1 / first)
@@ -149,7 +149,7 @@ def _row(
         "hours": hours,
         "half_width_pool": reach * whole,
         "half_width_claim": reach * float(np.median(each)),
-        # Kish: what unequal weights alone cost, however many of the posts are drawn
+        # Kish: the effect of unequal weights, without the finite population correction
         "design_effect": float(p.sum()) * float((1 / (p * first**2)).sum()) / float((1 / first).sum()) ** 2,
         "audit_bound": upper_bound(annotation.audit * machine, level=level)
         if annotation.audit * machine

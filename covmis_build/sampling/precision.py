@@ -1,6 +1,6 @@
-"""How many items, claims and labels a width or a difference asks for, before anybody has labelled anything.
+"""Numbers of items, claims and labels required for an interval width or a detectable difference, before any labelling.
 
-Posts about one claim are alike: n of them tell as much as n/deff independent ones, deff = 1 + (m - 1) rho.
+Posts about one claim are correlated: n of them correspond to n/deff independent ones, deff = 1 + (m - 1) rho.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 RHO = 0.05
-"""How alike the influence of posts of one claim is, until the study's own rounds say it (.10 where agreement is high)."""
+"""Intraclass correlation of posts of one claim, until the study's own rounds estimate it (.10 with high agreement)."""
 SHARES = (0.38, 0.52, 0.10)
-"""The published corpus' labels; kappa's width depends on the classes' shares."""
+"""Label shares of the published corpus, on which kappa's width depends."""
 TARGET_KAPPA = 0.67
 Z95, POWER80 = reach_of(0.95), 0.8416212335729143
 
 
 def clustering(sizes: ArrayLike, rho: float = RHO) -> float:
-    """The design effect of claims with these sizes: how much worse than independent posts theirs are.
+    """Return the design effect of claims with these sizes, relative to independent posts.
 
     >>> round(clustering([24] * 12), 2), round(clustering([12] * 24), 2)
     (2.15, 1.55)
@@ -41,12 +41,12 @@ def clustering(sizes: ArrayLike, rho: float = RHO) -> float:
 
 
 def table_of_kappa(shares: Sequence[float], kappa: float) -> Floats:
-    """The table of two equally careful people whose errors follow the classes' shares, with this kappa."""
+    """Return the table of two equally accurate annotators with this kappa, whose errors follow the label shares."""
     if not 0 < kappa < 1:
         raise InputError(f"kappa = {kappa} cannot be planned for", remedy="Choose one between 0 and 1")
     of = np.asarray(shares, dtype=float) / np.sum(shares)
     low, high = 0.0, 1.0
-    for _ in range(60):  # the greater the share of errors, the smaller kappa
+    for _ in range(60):  # kappa decreases with the error rate
         errors = (low + high) / 2
         says = (1 - errors) * np.eye(len(of)) + errors * of[None, :]
         table = np.einsum("t,ti,tj->ij", of, says, says)
@@ -55,9 +55,9 @@ def table_of_kappa(shares: Sequence[float], kappa: float) -> Floats:
 
 
 def items_for_difference(difference: float, differing: float, deff: float = 1.0) -> int:
-    """How many items show this difference of two systems' accuracy with 80% power, at 5%, two-sided.
+    """Return the items needed to detect this difference in accuracy of two systems with 80% power, at 5%, two-sided.
 
-    `differing` is the share of items on which exactly one of them is right.
+    `differing` is the share of items on which exactly one system is correct.
 
     >>> items_for_difference(0.05, 0.2)
     621
@@ -68,7 +68,7 @@ def items_for_difference(difference: float, differing: float, deff: float = 1.0)
 
 
 def labels_for_share(share: float, width: float, deff: float = 1.0, r_squared: float = 0.0) -> int:
-    """How many labels give a share a 95% interval of this width; predictions that explain R² save that part of them.
+    """Return the labels needed for a 95% interval of this width; predictions save the share R² of them.
 
     >>> labels_for_share(0.5, 0.1), labels_for_share(0.5, 0.1, r_squared=0.3)
     (385, 269)
@@ -78,28 +78,28 @@ def labels_for_share(share: float, width: float, deff: float = 1.0, r_squared: f
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """What a round of so many claims and posts can tell, and how many labels an interval of ten points needs."""
+    """The precision of a round with this many claims and posts, and the labels for an interval of ten points."""
 
     claims: int
     posts: int
     deff: float
     worth: float
-    """How many independent items the round is worth."""
+    """Effective sample size of the round."""
     kappa: float
     kappa_half_width: float
     labels_for_ten_points: int
     labels_with_predictions: int
     r_squared: float
     items_for_five_points: int
-    """Items that tell two systems five points of accuracy apart."""
+    """Items needed to distinguish two systems that differ by five points of accuracy."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields by name."""
+        """Return the fields by name."""
         return asdict(self)
 
     @property
     def sentences(self) -> list[str]:
-        """The same in words."""
+        """Return the same as text."""
         return [
             (
                 f"A full round of {self.claims} claims with {self.posts} posts each would give the precision of {self.worth:.0f} independent items "
@@ -121,7 +121,7 @@ class Precision:
 def precision(
     *, claims: int, posts: int, share: float = 0.5, design_effect: float = 1.0, r_squared: float = 0.3
 ) -> Precision:
-    """Plans for kappa, a share and a difference; `design_effect` is that of the sample's weights."""
+    """Compute plans for kappa, a share and a difference; `design_effect` is that of the sample's weights."""
     deff = clustering([posts] * claims)
     variance = cohen_influence(table_of_kappa(SHARES, TARGET_KAPPA))
     return Precision(

@@ -1,8 +1,8 @@
-"""Which items a draw has to look at: few dozens of a claim, however many posts it has.
+"""Select the items that a draw can reach: a few dozen per claim, however many posts it has.
 
-Probabilities come from how many posts a claim has in each stratum, and that SQL counts. Whether an item is in, its own
-permanent number decides: blocks of items leave out those whose numbers are out of reach of any draw, and `draw.sample`
-decides on what remains as it would on all. So memory grows with claims, strata and quotas, not with posts.
+Probabilities depend on the number of posts per claim and stratum, which SQL counts. An item's own permanent random number
+decides: kernels drop items whose numbers no draw can reach, and `draw.sample` makes the same decisions on the rest as on
+all. Memory therefore grows with claims, strata and quotas, not with posts.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PLACED = pa.schema(
     [(name, tables.STRING) for name in ("item_id", "claim_id", "kind")]
     + [("group_size", tables.COUNT), ("part", tables.STRING)]
 )
-"""An item's kind, and the part of it that `[sampling] strata_by` puts it in."""
+"""An item's kind, and its stratum by `[sampling] strata_by`."""
 CHANCES = pa.schema(
     [(name, tables.STRING) for name in ("claim_id", "kind", "part")]
     + [("chance", tables.REAL), ("quota", tables.COUNT), ("size", tables.COUNT)]
@@ -58,20 +58,20 @@ LARGEST = """
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What `draw.sample` needs to draw as from all items."""
+    """The input of `draw.sample` for the same result as from all items."""
 
     items: pd.DataFrame
-    """The items that may be drawn, the ranked, and the frozen."""
+    """Items that may be drawn, ranked items, and frozen items."""
     clusters: Clusters
-    """How many posts that queries find each claim has in each stratum, and the largest near-duplicate clusters."""
+    """Number of matched posts per claim and stratum, and the largest near-duplicate clusters."""
     strata: dict[str, str] | None
-    """The part of each of these items, where the setting asks for some."""
+    """Stratum of each of these items, if the setting requests strata."""
 
 
 def within_reach(
     engine: Engine, items: Table, posts: Table, frozen: pd.DataFrame, options: Sampling, *, seed: int
 ) -> Reach:
-    """The items whose numbers may be small enough for a draw of either design that this study has made or makes."""
+    """Return the items whose numbers may be small enough for the study's earlier or current draws."""
     by = options.strata_by
     if by:
         placed = engine.map(
@@ -136,10 +136,10 @@ def _placed(block: pa.Table, *, by: Sequence[str]) -> pa.Table:
 
 
 def _near(block: pa.Table, *, seed: int, fixed: bool) -> pa.Table:
-    """The items of a block whose number is below their probability; where a size is `fixed`, also its smallest numbers.
+    """Return a block's items with a number below their probability and, for a `fixed` size, those with the smallest numbers.
 
-    What is among the smallest of all is among the smallest of its block. Of the second phase, at most so many of the
-    smallest numbers as the claim's whole size are looked at: those that the first phase took are among them at worst.
+    The smallest numbers overall are also among the smallest of their block. For the second phase, the number considered is the
+    claim's whole size, because at worst it includes all items of the first phase.
     """
     items = block.column("item_id").to_pylist()
     numbers = uniforms(seed, "sampling", items)

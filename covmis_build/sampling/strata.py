@@ -1,4 +1,4 @@
-"""Further strata: when a post was made, and where (`[sampling] strata_by`)."""
+"""Additional strata: time and platform of a post (`[sampling] strata_by`)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 WINDOWS = {"year": 4, "month": 7, "day": 10}
-"""How much of `created_at` names each window of time."""
+"""Number of characters of `created_at` that identify each time window."""
 
 
 def strata_by(items: pd.DataFrame, posts: pd.DataFrame, by: Sequence[str]) -> Mapping[str, str]:
-    """A stratum for each item, from its post's platform and time, as `sample(strata=...)` takes them.
+    """Return each item's stratum from its post's platform and time, for `sample(strata=...)`.
 
-    A post without a time is in a window of its own, `unknown`.
+    Posts without a time have their own window, `unknown`.
 
     >>> import pandas as pd
     >>> items = pd.DataFrame({"item_id": ["1|x:1"], "post_id": ["x:1"]})
@@ -44,14 +44,14 @@ def strata_by(items: pd.DataFrame, posts: pd.DataFrame, by: Sequence[str]) -> Ma
 
 
 def stratum_of(item: str, kind: str, strata: Mapping[str, str] | None) -> str:
-    """The stratum that an item is drawn in: its query type, divided further where there are `strata`."""
+    """Return an item's stratum: its query type, divided by `strata` if given."""
     if strata is not None and item not in strata:
         raise InputError(f"the item {item} has no stratum", remedy="Give every item one, or none")
     return stratum_name(kind, None if strata is None else strata[item])
 
 
 def stratum_name(kind: str, part: str | None) -> str:
-    """A kind of query, or a part of it.
+    """Return the name of a query type's stratum, or of a part of it.
 
     >>> stratum_name("title", None), stratum_name("title", "x 2020-04")
     ('title', 'title / x 2020-04')
@@ -60,12 +60,12 @@ def stratum_name(kind: str, part: str | None) -> str:
 
 
 def kind_of(stratum: str) -> str:
-    """The query type of a stratum."""
+    """Return the query type of a stratum."""
     return stratum.partition(" / ")[0]
 
 
 def counts_of(items: pd.DataFrame, strata: Mapping[str, str] | None = None) -> dict[str, dict[str, int]]:
-    """How many posts of each kind of query each claim has, or of each kind and further stratum.
+    """Return the number of posts per claim and query type, or stratum if given.
 
     >>> import pandas as pd
     >>> counts_of(pd.DataFrame({"claim_id": ["1", "1", "2"], "kind": ["title", "title", "ranked"]}))
@@ -80,7 +80,7 @@ def counts_of(items: pd.DataFrame, strata: Mapping[str, str] | None = None) -> d
 
 
 def strata_of(items: pd.DataFrame, strata: Mapping[str, str] | None) -> list[str]:
-    """Each item's stratum, in the order of the rows."""
+    """Return each item's stratum in row order."""
     if strata is None:
         return [str(kind) for kind in items["kind"]]
     return [

@@ -1,1 +1,1 @@
-"""Statistics that stand alone: tables in, numbers out."""
+"""Statistics without dependencies on other subpackages: tables in, numbers out."""

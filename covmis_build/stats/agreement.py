@@ -1,6 +1,6 @@
-"""A coefficient of agreement as it is reported: value, error, intervals over items and over claims, and words for them.
+"""Agreement coefficients with errors, confidence intervals over items and over claims, and verbal categories.
 
-Rounds, releases, recounts and `agreement` ask here; both intervals are those of `over_claims`.
+Rounds, releases, recounts and `agreement` use this module. Both intervals are computed by `over_claims`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ LANDIS_KOCH = ((0.0, "poor"), (0.2, "slight"), (0.4, "fair"), (0.6, "moderate"),
 
 
 class Figure(Struct, frozen=True):
-    """A coefficient of agreement: its value, its one interval, and in words why it has none.
+    """An agreement coefficient: its value, its intervals, and the reason if it is undefined.
 
     `low` and `high` are the interval over items, `low_by_claims` and `high_by_claims` that over claims.
 
@@ -53,25 +53,25 @@ class Figure(Struct, frozen=True):
     low: float | None = None
     high: float | None = None
     se: float | UnsetType | None = UNSET
-    """The asymptotic standard error, of those that have one."""
+    """The asymptotic standard error, for coefficients that have one."""
     low_by_claims: float | None = None
     high_by_claims: float | None = None
     why: str = ""
     words: str = ""
 
     def __float__(self) -> float:
-        """Its value; not a number where it has none."""
+        """The value; NaN if undefined."""
         return math.nan if self.value is None else self.value
 
     @property
     def error(self) -> float | None:
-        """The standard error, None where there is none."""
+        """The standard error; None if there is none."""
         return None if isinstance(self.se, UnsetType) else self.se
 
     @property
     def interval(self) -> Interval | None:
-        """The one interval, wherever it is printed: over claims where there are enough of them, else over items."""
-        # posts about one claim are not independent of one another
+        """The interval to print: over claims if there are enough, otherwise over items."""
+        # posts about one claim are not independent
         if self.low_by_claims is not None and self.high_by_claims is not None:
             return Interval(self.low_by_claims, self.high_by_claims, "claims")
         if self.low is not None and self.high is not None:
@@ -98,10 +98,10 @@ def coefficient(  # noqa: PLR0913 - a coefficient, its labels, and what is known
     se: float | None = None,
     why: str = "",
 ) -> Figure:
-    """A coefficient with its intervals. `sums_of` gives a row of sums for each row of codes; `chance` takes their sum.
+    """Compute a coefficient with its intervals. `sums_of` returns a row of sums per row of codes; `chance` takes their total.
 
-    `claims` are the items' claims; `why` says in words why there is no value, where there is none. What two labels of one
-    more item would do, which the intervals need, is asked of the coefficient itself, or of one `like` it.
+    `claims` are the items' claims; `why` is the reason if the value is undefined. The intervals need the effect of an
+    additional pair of labels, computed for this coefficient or a similar one (`like`).
     """
     double = codes[(codes >= 0).sum(1) > 1]
     sums = sums_of(codes)
@@ -126,7 +126,7 @@ def _of_units(
     sums: Array, labels: Array, units: Codes, value: float, chance: ByChance, pulls: Pulls, over: Over,
     bounds: tuple[float, float],
 ) -> Estimate:  # fmt: skip
-    """The figure over items, or over claims: `units` has the number of each row's; items with one label are none."""
+    """Return the figure over items, or over claims with `units` (claim number per row). Items with one label are excluded."""
     compared = np.unique(units[labels.any(1)])
     place = np.full(int(units.max()) + 1, -1)
     place[compared] = np.arange(len(compared))
@@ -142,9 +142,9 @@ def _of_units(
 def _pulls(
     codes: Codes, classes: int, sums_of: SumsOf, chance: ByChance, bounds: tuple[float, float]
 ) -> tuple[Pulls, Array]:
-    """How much the items decide, from the table of all pairs of labels; and each item's share of each label.
+    """Return the items' influence from the table of all pairs of labels, and each item's share of each label.
 
-    Two people's labels count alike, whichever of them has the first name.
+    The two annotators are interchangeable: each pair counts in both orders.
     """
     counts = label_counts(codes, classes)
     if codes.shape[1] == 2:
@@ -167,7 +167,7 @@ def _pulls(
 
 
 def headline(codes: Codes, classes: int, claims: Sequence[str] | None = None, *, why: str = "") -> Figure:
-    """Cohen's kappa of two people, Fleiss' of more, from codes (items, people).
+    """Return Cohen's kappa for two annotators, Fleiss' for more, from codes (items, annotators).
 
     >>> print(headline(np.array([[0, 0], [1, 1], [1, 0], [1, 1], [0, 0]]), 2))
     Cohen's kappa 0.62 (-0.56 to 0.97, 95% interval over items: poor to almost perfect)
@@ -188,25 +188,25 @@ def headline(codes: Codes, classes: int, claims: Sequence[str] | None = None, *,
 
 
 def pairs_of(codes: Codes, classes: int) -> Array:
-    """One table an item of the labels of two people."""
+    """Return one table per item of the labels of two annotators."""
     return pair_tables(codes[:, 0], codes[:, 1], classes)
 
 
 def shares_of(codes: Codes, classes: int, weights: Weights = "none") -> Array:
-    """What Fleiss' kappa and its kin add up, a row an item."""
+    """Return the summands of Fleiss' kappa and related coefficients, one row per item."""
     return agreement_sums(label_counts(codes, classes), weights)
 
 
 def coincidences_of(codes: Codes, classes: int) -> Array:
-    """Krippendorff's coincidences, a table an item."""
+    """Return Krippendorff's coincidences, one table per item."""
     return coincidences(label_counts(codes, classes))
 
 
 def fleiss(codes: Codes, classes: int, claims: Sequence[str] | None = None, *, why: str = "") -> Figure:
-    """Fleiss' kappa, from codes (items, people)."""
+    """Compute Fleiss' kappa from codes (items, annotators)."""
     counts = label_counts(codes, classes)
     sums = agreement_sums(counts)
-    # where all items have as many labels, Gwet's generalisation is Fleiss' own
+    # if all items have equally many labels, Gwet's generalisation equals Fleiss' kappa
     name = "Fleiss' kappa, generalised (Gwet)" if len(set(counts.sum(1))) > 1 else "Fleiss' kappa"
     se = standard_error(sums, fleiss_chance(sums.sum(0)), fleiss_pulls(sums))
     return coefficient(
@@ -215,13 +215,13 @@ def fleiss(codes: Codes, classes: int, claims: Sequence[str] | None = None, *, w
 
 
 def number(value: Any) -> float | None:
-    """A plain number, or None where there is none."""
+    """Return a plain number, or None for NaN."""
     plain = float(value)
     return plain if math.isfinite(plain) else None
 
 
 def landis_koch(value: float) -> str:
-    """Landis and Koch's word for a kappa.
+    """Return Landis and Koch's category of a kappa.
 
     >>> landis_koch(0.67), landis_koch(-0.1), landis_koch(0.81)
     ('substantial', 'poor', 'almost perfect')
@@ -230,7 +230,7 @@ def landis_koch(value: float) -> str:
 
 
 def words(low: float | None, high: float | None) -> str:
-    """Landis and Koch's words for both ends of an interval, never for the value alone.
+    """Return Landis and Koch's categories of both ends of an interval, never of the value alone.
 
     >>> words(0.53, 0.74), words(0.65, 0.7)
     ('moderate to substantial', 'substantial')

@@ -1,4 +1,4 @@
-"""Chi-square tests: that several estimates have one mean; that two people's table is symmetric, or has equal margins."""
+"""Chi-square tests: equality of several estimates; symmetry and marginal homogeneity of a table of two annotators."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ChiSquare(Struct, frozen=True):
-    """What a chi-square test found."""
+    """The result of a chi-square test."""
 
     statistic: float
     df: int
@@ -25,14 +25,14 @@ class ChiSquare(Struct, frozen=True):
 
 
 def chi_square(statistic: float, df: int) -> ChiSquare:
-    """The test with this statistic."""
+    """Return the test with this statistic."""
     from scipy.special import chdtrc
 
     return ChiSquare(statistic, df, float(chdtrc(df, statistic)))
 
 
 def one_mean(estimates: Sequence[tuple[float, float]]) -> tuple[ChiSquare, float]:
-    """Whether these estimates, each with its standard error, have one mean (over inverse variances); and that mean.
+    """Test whether estimates with standard errors have a common mean (inverse-variance weights). Also return the mean.
 
     >>> test, mean = one_mean([(0.6, 0.1), (0.8, 0.1)])
     >>> round(test.statistic, 6), test.df, round(test.p, 3), round(mean, 6)
@@ -47,7 +47,7 @@ def one_mean(estimates: Sequence[tuple[float, float]]) -> tuple[ChiSquare, float
 
 
 def bowker(table: Array) -> ChiSquare | None:
-    """Bowker's test of symmetry: do both people confuse the labels in the same way."""
+    """Bowker's test of symmetry: whether both annotators confuse labels in the same way."""
     cells = [
         (float(table[a, b]), float(table[b, a])) for a, b in itertools.combinations(range(len(table)), 2)
     ]
@@ -59,7 +59,7 @@ def bowker(table: Array) -> ChiSquare | None:
 
 
 def stuart_maxwell(table: Array) -> ChiSquare | None:
-    """Stuart and Maxwell's test: do both people use each label equally often."""
+    """Stuart and Maxwell's test: whether both annotators use each label equally often."""
     import numpy as np
 
     met = np.flatnonzero(table.sum(0) + table.sum(1) - 2 * np.diag(table) > 0)

@@ -1,4 +1,4 @@
-"""Class weights: what a rare class weighs in a loss or a score."""
+"""Class weights: the weight of rare classes in a loss or a score."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def class_weights(labels: Iterable[str], values: Sequence[str] | None = None) -> dict[str, float]:
-    """The largest class weighs 1, others as much more as they are rarer: `values`, which must all occur, or what there is.
+    """Return weight 1 for the largest class, and inversely proportional weights for others. `values` must all occur.
 
     >>> class_weights(["favor"] * 4 + ["against"] * 2, ["favor", "against"])
     {'favor': 1.0, 'against': 2.0}

@@ -1,7 +1,7 @@
-"""Coefficients of agreement, each from sums over items: so a bootstrap only has to weigh and add.
+"""Agreement coefficients computed from sums over items, so that a bootstrap only has to reweight and add.
 
-Codes are the classes' numbers, -1 where somebody gave no label. What cannot be computed (nobody overlaps, one class
-only) is nan here; `stats.agreement` adds errors and intervals. Every function takes stacks: leading axes are replicates.
+Codes are class numbers; -1 is a missing label. Undefined results (no overlap, a single class) are NaN here;
+`stats.agreement` adds errors and intervals. Every function accepts stacks: leading axes are replicates.
 
 Definitions: Cohen 1960 and 1968 (its error: Fleiss, Cohen and Everitt 1969), Scott 1955, Fleiss 1971 (generalised to missing labels: Gwet 2014), Krippendorff 2011,
 Gwet 2008, Conger 1980, Brennan and Prediger 1981 (for two classes Byrt's PABAK), Byrt 1993, Cicchetti and Feinstein 1990.
@@ -27,7 +27,7 @@ Weights = Literal["none", "linear", "quadratic"]
 
 
 def pair_tables(first: Codes, second: Codes, classes: int) -> Array:
-    """One table an item, (items, C, C): a one where the two labels meet, zeros if either is missing."""
+    """Return one table per item, (items, C, C): a one for the pair of labels; zeros if either is missing."""
     tables = np.zeros((len(first), classes, classes))
     both = np.flatnonzero((first >= 0) & (second >= 0))
     tables[both, first[both], second[both]] = 1
@@ -37,7 +37,7 @@ def pair_tables(first: Codes, second: Codes, classes: int) -> Array:
 def table_of_two(
     first: Mapping[str, str], second: Mapping[str, str], classes: Sequence[str]
 ) -> NDArray[np.float64]:
-    """The table of two judges over the items that both have labelled; each says which label an item has.
+    """Return the table of two annotators over their common items; each argument maps items to labels.
 
     >>> table_of_two({"1": "a", "2": "b"}, {"2": "a", "3": "b"}, ["a", "b"]).tolist()
     [[0.0, 0.0], [1.0, 0.0]]
@@ -50,12 +50,12 @@ def table_of_two(
 
 
 def label_counts(codes: Codes, classes: int) -> Array:
-    """How many people gave each label to each item, (items, C), from codes (items, people)."""
+    """Count the labels per item and class, (items, C), from codes (items, annotators)."""
     return np.stack([(codes == at).sum(axis=1) for at in range(classes)], axis=1).astype(float)
 
 
 def coincidences(counts: Array) -> Array:
-    """Krippendorff's coincidences, one table an item: every pair of its labels, over their number less one."""
+    """Return Krippendorff's coincidences, one table per item: all pairs of its labels, divided by their number minus one."""
     labels = counts.sum(axis=1)
     pairs = counts[:, :, None] * counts[:, None, :] - counts[:, :, None] * np.eye(counts.shape[1])
     return np.where(labels > 1, 1 / np.maximum(labels - 1, 1), 0.0)[:, None, None] * pairs
@@ -68,7 +68,7 @@ def observed(table: ArrayLike) -> Array:
 
 
 def closeness(classes: int, weights: Weights = "none") -> Array:
-    """How far two labels agree, from 0 to 1: the same ones wholly, ordered ones the nearer the more.
+    """Return the agreement of two labels, from 0 to 1: 1 for equal ones; for ordered classes it falls with distance.
 
     >>> closeness(3, "linear").tolist()
     [[1.0, 0.5, 0.0], [0.5, 1.0, 0.5], [0.0, 0.5, 1.0]]
@@ -78,7 +78,7 @@ def closeness(classes: int, weights: Weights = "none") -> Array:
 
 
 def kappa_max(table: ArrayLike) -> Array:
-    """The greatest kappa that these two people's use of the labels allows."""
+    """Return the maximum kappa given the two annotators' label frequencies."""
     cells = np.asarray(table, float)
     total = cells.sum((-2, -1))
     rows, columns = cells.sum(-1), cells.sum(-2)
@@ -87,10 +87,10 @@ def kappa_max(table: ArrayLike) -> Array:
 
 
 def agreement_sums(counts: Array, weights: Weights = "none") -> Array:
-    """What Fleiss' kappa, AC1 and PABAK (weighted: AC2 and others) add up, one row an item: (items, 2 + 2 C).
+    """Return the summands of Fleiss' kappa, AC1 and PABAK (weighted: AC2 and others), one row per item: (items, 2 + 2 C).
 
-    Columns: has two labels or more; agreeing pairs' share; its labels' shares (with one or more); has any label, once
-    for each class so that everything stays one row.
+    Columns: has at least two labels; share of agreeing pairs; label shares (of items with at least one label); has any
+    label, repeated per class so that everything is one row.
     """
     labels = counts.sum(axis=1)
     shares = np.where(labels[:, None] > 0, counts / np.maximum(labels, 1)[:, None], 0.0)
@@ -99,7 +99,7 @@ def agreement_sums(counts: Array, weights: Weights = "none") -> Array:
 
 
 def conger_sums(codes: Codes, classes: int, weights: Weights = "none") -> Array:
-    """What Conger's kappa adds up, one row an item: (items, 2 + people · C), from codes (items, people)."""
+    """Return the summands of Conger's kappa, one row per item: (items, 2 + annotators · C), from codes (items, annotators)."""
     given = codes[:, :, None] == np.arange(classes)
     return np.hstack(
         [_agreeing(given.sum(1).astype(float), weights), given.reshape(len(codes), codes.shape[1] * classes)]
@@ -107,7 +107,7 @@ def conger_sums(codes: Codes, classes: int, weights: Weights = "none") -> Array:
 
 
 def _agreeing(counts: Array, weights: Weights) -> Array:
-    """Of each item: whether it has two labels or more, and the share of its pairs that agree."""
+    """Return for each item whether it has at least two labels, and the share of its agreeing pairs."""
     labels = counts.sum(axis=1)
     near = counts @ closeness(counts.shape[1], weights)
     share = (counts * (near - 1)).sum(1) / np.maximum(labels * (labels - 1), 1)
@@ -115,22 +115,22 @@ def _agreeing(counts: Array, weights: Weights) -> Array:
 
 
 class Chance(NamedTuple):
-    """Observed agreement, and what chance alone would give."""
+    """Observed agreement, and expected agreement by chance."""
 
     observed: Array
     expected: Array
 
 
 def corrected(chance: Chance) -> Array:
-    """The coefficient, 1 - (1 - observed)/(1 - expected); nan where chance agreement is complete."""
+    """Return the coefficient, 1 - (1 - observed)/(1 - expected); NaN if chance agreement is complete."""
     return 1 - _over(1 - chance.observed, 1 - chance.expected)
 
 
 def cohen_chance(table: ArrayLike, weights: Weights = "none") -> Chance:
-    """Of two people's table; disagreements count by how far apart ordered classes are, the farthest as a whole one.
+    """Return Cohen's chance agreement for a table of two annotators; weights make disagreements depend on distance.
 
-    A column after the last class counts the items to which the second gave no label: an answer of its own, as far from
-    the first's label as a class can be.
+    An additional last column counts items without a label by the second annotator: a separate answer at the maximum distance
+    from every label.
     """
     cells = np.asarray(table, float)
     near, total = closeness(cells.shape[-2], weights), _sum(_sum(cells))
@@ -141,12 +141,12 @@ def cohen_chance(table: ArrayLike, weights: Weights = "none") -> Chance:
 
 
 def cohen_kappa(table: ArrayLike, weights: Weights = "none") -> Array:
-    """Cohen's kappa of two people's table; weighted by how far apart ordered classes are."""
+    """Cohen's kappa of a table of two annotators, optionally weighted by the distance of ordered classes."""
     return corrected(cohen_chance(table, weights))
 
 
 def cohen_influence(shares: Array) -> float:
-    """The variance of one item's influence on Cohen's kappa, from the shares of two people's table."""
+    """Return the variance of one item's influence on Cohen's kappa, from the shares of the table."""
     agree, expected = (float(part) for part in cohen_chance(shares))
     rows, columns = shares.sum(1), shares.sum(0)
     pull = (np.eye(len(shares)) - agree) / (1 - expected)
@@ -155,7 +155,7 @@ def cohen_influence(shares: Array) -> float:
 
 
 def cohen_error(table: Array) -> float:
-    """The standard error over items of Cohen's kappa (Fleiss, Cohen and Everitt 1969); nan where it has no value."""
+    """The standard error over items of Cohen's kappa (Fleiss, Cohen and Everitt 1969); NaN if undefined."""
     if np.isnan(cohen_kappa(table)):
         return float("nan")
     variance = cohen_influence(table / table.sum()) / float(table.sum())
@@ -163,32 +163,32 @@ def cohen_error(table: Array) -> float:
 
 
 def scott_chance(table: ArrayLike) -> Chance:
-    """Of two people's table, who are taken to use the labels alike."""
+    """Scott's chance agreement, which assumes equal label frequencies of both annotators."""
     cells = np.asarray(table, float)
     shares = _over(cells.sum(-1) + cells.sum(-2), 2 * cells.sum((-2, -1))[..., None])
     return Chance(observed(cells), (shares**2).sum(-1))
 
 
 def _summed(sums: ArrayLike) -> tuple[Array, Array]:
-    """From summed `agreement_sums`: observed agreement, and label shares (every item counts the same)."""
+    """Return observed agreement and label shares from summed `agreement_sums`; every item has equal weight."""
     cells = np.asarray(sums, float)
     shares, present = np.split(cells[..., 2:], 2, axis=-1)
     return _over(cells[..., 1], cells[..., 0]), _over(shares, present)
 
 
 def fleiss_chance(sums: ArrayLike, weights: Weights = "none") -> Chance:
-    """From summed `agreement_sums`: items with one label count for the labels' shares (Gwet 2014)."""
+    """Fleiss' chance agreement from summed `agreement_sums`; items with one label count for label shares (Gwet 2014)."""
     agree, shares = _summed(sums)
     return Chance(agree, ((shares @ closeness(shares.shape[-1], weights)) * shares).sum(-1))
 
 
 def fleiss_kappa(sums: ArrayLike) -> Array:
-    """Fleiss' kappa from summed `agreement_sums`, generalised to any number of labels an item (Gwet 2014)."""
+    """Fleiss' kappa from summed `agreement_sums`, generalised to any number of labels per item (Gwet 2014)."""
     return corrected(fleiss_chance(sums))
 
 
 def gwet_chance(sums: ArrayLike, weights: Weights = "none") -> Chance:
-    """From summed `agreement_sums`, as Gwet's AC1 has it, or with weights AC2."""
+    """Gwet's chance agreement from summed `agreement_sums`, for AC1 or, with weights, AC2."""
     agree, shares = _summed(sums)
     return Chance(agree, _gwet_scale(shares.shape[-1], weights) * (shares * (1 - shares)).sum(-1))
 
@@ -198,13 +198,13 @@ def _gwet_scale(classes: int, weights: Weights) -> float:
 
 
 def brennan_prediger_chance(sums: ArrayLike, weights: Weights = "none") -> Chance:
-    """From summed `agreement_sums`, as if all labels were equally likely."""
+    """Chance agreement from summed `agreement_sums` with equally likely labels."""
     agree, shares = _summed(sums)
     return Chance(agree, np.full_like(agree, closeness(shares.shape[-1], weights).mean()))
 
 
 def conger_chance(sums: ArrayLike, classes: int, weights: Weights = "none") -> Chance:
-    """From summed `conger_sums`: every person has shares of their own; for two people with all labels Cohen's."""
+    """Chance agreement from summed `conger_sums`, with separate shares per annotator; with two complete annotators it is Cohen's."""
     cells = np.asarray(sums, float)
     given = cells[..., 2:].reshape(*cells.shape[:-1], (cells.shape[-1] - 2) // classes, classes)
     number = given.sum(-1, keepdims=True)
@@ -216,22 +216,22 @@ def conger_chance(sums: ArrayLike, classes: int, weights: Weights = "none") -> C
 
 
 def fleiss_pulls(sums: Array, weights: Weights = "none") -> Array:
-    """Each item's part in Fleiss' chance agreement, from its row of `agreement_sums`."""
+    """Return each item's contribution to Fleiss' chance agreement, from its row of `agreement_sums`."""
     own = sums[:, 2 : 2 + (sums.shape[1] - 2) // 2]
     return np.asarray(own @ closeness(own.shape[1], weights) @ _summed(sums.sum(0))[1], dtype=np.float64)
 
 
 def gwet_pulls(sums: Array, weights: Weights = "none") -> Array:
-    """Each item's part in AC1's chance agreement, or AC2's."""
+    """Return each item's contribution to the chance agreement of AC1 or AC2."""
     own = sums[:, 2 : 2 + (sums.shape[1] - 2) // 2]
     pulls = _gwet_scale(own.shape[1], weights) * own @ (1 - _summed(sums.sum(0))[1])
     return np.asarray(pulls, dtype=np.float64)
 
 
 def standard_error(sums: Array, chance: Chance, pulls: ArrayLike) -> float:
-    """The standard error over items of a coefficient for several people and missing labels (Gwet 2014).
+    """Return the standard error over items of a coefficient for several annotators and missing labels (Gwet 2014).
 
-    `sums` are the rows of the items with a label, `chance` that of their sum, `pulls` each item's part in chance
+    `sums` are the rows of items with a label, `chance` that of their sum, `pulls` each item's contribution to chance
     agreement.
     """
     items, several, expected = len(sums), sums[:, 0], float(chance.expected)
@@ -244,7 +244,7 @@ def standard_error(sums: Array, chance: Chance, pulls: ArrayLike) -> float:
 
 
 def alpha_chance(table: ArrayLike, distance: Distance = "nominal") -> Chance:
-    """Krippendorff's alpha from summed `coincidences`; classes are in order, the farthest disagreement is a whole one."""
+    """Krippendorff's alpha from summed `coincidences`; classes are ordered, and the maximum disagreement is 1."""
     cells = np.asarray(table, float)
     values = _sum(cells)
     total = _sum(values)
@@ -264,7 +264,7 @@ def _distances(values: Array, distance: Distance) -> Array:
 
 
 def class_tables(table: ArrayLike) -> Array:
-    """Each class against all others: (C, 2, 2)."""
+    """Return each class against all others: (C, 2, 2)."""
     cells = np.asarray(table, float)
     both = np.diag(cells)
     first, second = cells.sum(1) - both, cells.sum(0) - both
@@ -273,19 +273,19 @@ def class_tables(table: ArrayLike) -> Array:
 
 
 def prevalence_index(table: ArrayLike) -> Array:
-    """Of 2 × 2 tables: how far the first class is from half of the labels, from -1 to 1."""
+    """For 2 × 2 tables: deviation of the first class's share from one half, from -1 to 1."""
     cells = np.asarray(table, float)
     return _over(cells[..., 0, 0] - cells[..., 1, 1], cells.sum((-2, -1)))
 
 
 def bias_index(table: ArrayLike) -> Array:
-    """Of 2 × 2 tables: how much more often the first person gives the first class, from -1 to 1."""
+    """For 2 × 2 tables: how much more often the first annotator uses the first class, from -1 to 1."""
     cells = np.asarray(table, float)
     return _over(cells[..., 0, 1] - cells[..., 1, 0], cells.sum((-2, -1)))
 
 
 def _sum(parts: Array) -> Array:
-    """The sum over the last axis, in its order: so that a table in a stack has exactly the value that it has alone."""
+    """Sum over the last axis in order, so that a table has exactly the same value alone and in a stack."""
     total: Array = parts[..., 0].copy()
     for at in range(1, parts.shape[-1]):
         total += parts[..., at]
@@ -293,7 +293,7 @@ def _sum(parts: Array) -> Array:
 
 
 def _over(above: ArrayLike, below: ArrayLike) -> Array:
-    """Division that answers nan where there is nothing to divide by."""
+    """Divide; NaN for a zero divisor."""
     divisor = np.asarray(below, float)
     safe = np.abs(divisor) > 1e-12
     return np.asarray(np.where(safe, np.asarray(above, float) / np.where(safe, divisor, 1.0), np.nan))

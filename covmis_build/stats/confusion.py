@@ -1,7 +1,7 @@
-"""Confusion matrices, singly or in stacks: gold in rows, prediction in columns, and what every measure shares.
+"""Confusion matrices, single or in stacks: gold in rows, prediction in columns, with the sums that measures share.
 
-The declared label set decides the size, never the labels that happen to occur. A column after the last class, if
-there is one, counts the items that a system left without a prediction.
+The declared label set determines the size, not the labels that occur. An additional last column counts items without a
+prediction.
 """
 
 from __future__ import annotations
@@ -77,58 +77,58 @@ class Counts:
 
     @cached_property
     def gold(self) -> Array:
-        """How many items have this gold class."""
+        """Number of items per gold class."""
         answered = _sum(self.cells.swapaxes(0, 1))
         return answered if self.unanswered is None else answered + self.unanswered
 
     @cached_property
     def predicted(self) -> Array:
-        """How many items were given this class."""
+        """Number of items per predicted class."""
         return _sum(self.cells)
 
     @cached_property
     def right(self) -> Array:
-        """How many items of this class were given it."""
+        """Number of correct items per class."""
         return np.stack([self.cells[c, c] for c in range(self.classes)])
 
     @cached_property
     def total(self) -> Array:
-        """How many items there are."""
+        """Number of items."""
         return _sum(self.gold)
 
     @cached_property
     def correct(self) -> Array:
-        """How many items are right."""
+        """Number of correct items."""
         return _sum(self.right)
 
     @cached_property
     def precision(self) -> Array:
-        """Of those given the class, the share that has it; nan where nobody was given it."""
+        """Precision per class; NaN if the class was never predicted."""
         return ratio(self.right, self.predicted)
 
     @cached_property
     def recall(self) -> Array:
-        """Of those that have the class, the share that was given it; nan where nobody has it."""
+        """Recall per class; NaN if the class has no items."""
         return ratio(self.right, self.gold)
 
     @cached_property
     def false_positive_rate(self) -> Array:
-        """Of those without the class, the share that was given it; nan where everybody has it."""
+        """Share of the other classes' items predicted as this class; NaN if there are none."""
         return ratio(self.predicted - self.right, self.total - self.gold)
 
     @cached_property
     def f1(self) -> Array:
-        """F1 of each class, from counts; nan only where the class occurs nowhere."""
+        """F1 of each class, from counts; NaN only if the class never occurs."""
         return ratio(2 * self.right, self.gold + self.predicted)
 
     @cached_property
     def f2(self) -> Array:
-        """F2 of each class, from counts: recall counts four times as much."""
+        """F2 of each class, from counts: recall has four times the weight."""
         return ratio(5 * self.right, 4 * self.gold + self.predicted)
 
     @cached_property
     def farthest_filled(self) -> Array:
-        """The cells with every unanswered item moved to the class farthest from its gold class."""
+        """The cells with every missing prediction moved to the class farthest from gold."""
         if self.unanswered is None:
             return self.cells
         filled = self.cells.copy()
@@ -138,13 +138,13 @@ class Counts:
 
 
 def ratio(numerator: Array, denominator: Array) -> Array:
-    """Numerator over denominator; nan where the denominator is zero."""
+    """Divide; NaN for a zero denominator."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(denominator == 0, np.nan, numerator / denominator)
 
 
 def _sum(parts: Array) -> Array:
-    # Adding a handful of long rows is several times faster than a reduction over a short leading axis.
+    # Adding a few long rows is several times faster than reducing a short leading axis.
     total: Array = parts[0].copy()
     for part in parts[1:]:
         total += part

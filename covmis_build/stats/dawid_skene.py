@@ -1,6 +1,6 @@
-"""Dawid and Skene's model (1979): the most likely label of each item when people err in their own ways.
+"""Dawid and Skene's model (1979): estimates each item's true label given individual error patterns of annotators.
 
-A check, not a source of gold: it says where the majority may be wrong, and how often each person is right.
+It is a check, not a source of gold: it shows where the majority may be wrong, and each annotator's accuracy.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 ROUNDS = 200
 CLOSE = 1e-8
 PRIOR = 0.01
-"""Added to every count, so that no confusion is impossible for having not been seen."""
+"""Added to every count, so that confusions that were not observed remain possible."""
 
 
 @dataclass(frozen=True, slots=True)
 class DawidSkene:
-    """`labels` (items, C): each label's probability; `confusion` (people, C, C): true label in rows; `shares` (C)."""
+    """`labels` (items, C): each label's probability; `confusion` (annotators, C, C): true label in rows; `shares` (C)."""
 
     labels: Array
     confusion: Array
@@ -32,18 +32,18 @@ class DawidSkene:
 
     @property
     def accuracy(self) -> Array:
-        """How often each person gives the true label, over the labels' shares."""
+        """Each annotator's probability of giving the true label, averaged over the label shares."""
         return np.asarray((np.diagonal(self.confusion, axis1=1, axis2=2) * self.shares).sum(1))
 
 
 def dawid_skene(codes: Codes, classes: int) -> DawidSkene:
-    """Fit by expectation and maximisation, from the shares of each item's labels; -1 in `codes` is no label.
+    """Fit by EM, starting from each item's label shares; -1 in `codes` is a missing label.
 
     >>> found = dawid_skene(np.array([[0, 0, 1], [1, 1, 1], [0, 0, 0], [1, 1, 0]]), 2)
     >>> found.labels.argmax(1).tolist()
     [0, 1, 0, 1]
     """
-    # items with the same labels of the same people are one pattern: its number stands in for all of them
+    # items with equal labels by the same annotators are one pattern
     patterns, pattern_of, items = np.unique(
         codes.astype(np.int16), axis=0, return_inverse=True, return_counts=True
     )
@@ -67,6 +67,6 @@ def _people(said: Array, labels: Array, items: Codes) -> tuple[Array, Array]:
     _, people, classes = said.shape
     labels = labels * items[:, None]
     counts = (labels.T @ said.reshape(len(said), -1)).reshape(classes, people, classes)
-    confusion = counts.transpose(1, 0, 2) + PRIOR  # people, true label, said label
+    confusion = counts.transpose(1, 0, 2) + PRIOR  # annotators, true label, given label
     shares = labels.sum(0) + PRIOR
     return confusion / confusion.sum(2, keepdims=True), shares / shares.sum()

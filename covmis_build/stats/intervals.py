@@ -1,7 +1,8 @@
-"""One interval for every figure, and the p-value that inverts it (docs/explanation/intervals.md).
+"""Confidence intervals for all figures, with consistent p-values (docs/explanation/intervals.md).
 
-On the unit scale of the figure's range it is Wilson's interval, for n = min(u(1-u)/v, worth) units and with Student's t
-in place of the normal quantile. What feeds it: `over_claims` for claims like these, `over_posts` for this pool.
+It is Wilson's interval, scaled to the figure's range, for n = min(u(1-u)/v, effective size) units, with Student's t
+instead of the normal quantile. Inputs come from `over_claims` (generalising to claims) or `over_posts` (to the target
+population).
 """
 
 from __future__ import annotations
@@ -22,22 +23,22 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 ROUNDING = 1e-18
-"""Less variance, in units of the range, is rounding."""
+"""A smaller variance, in units of the range, is rounding error."""
 FEWEST = 2.0
-"""Where the units are worth fewer, there is no interval."""
+"""Minimum effective size for an interval."""
 SMALL_WORTH = 10.0
-"""Figures whose weights are worth fewer units than this are flagged: a label may be missing there."""
+"""Figures with a smaller effective size are flagged: a label may be missing in the sample."""
 UNEVEN = 10.0
-"""So are figures whose weights are worth less than the number of items over this: a few of them decide."""
+"""Figures whose effective size is below n divided by this are flagged: a few items have most of the weight."""
 MANY = 1e12
-"""So many degrees of freedom are as good as any number."""
+"""As many degrees of freedom as infinity in practice."""
 UNIT, SIGNED = (0.0, 1.0), (-1.0, 1.0)
-"""The range of a share; and of kappa and its kin, of MCC, and of differences."""
+"""The range of a share; and of kappa and related coefficients, MCC, and differences."""
 FEW_DECIDE = "a few posts or near-duplicate groups decide: no interval is known"
 
 
 class Over(StrEnum):
-    """What an interval is a statement about; every printed one says it."""
+    """The population that an interval generalises to; printed with every interval."""
 
     POSTS = "over posts"
     CLAIMS = "over claims"
@@ -47,7 +48,7 @@ class Over(StrEnum):
 
 
 def reach_of(level: float, degrees: float = math.inf) -> float:
-    """How many standard errors an interval of this level reaches to each side: the normal quantile, or Student's.
+    """Return the half-width of an interval of this level in standard errors: normal or Student's quantile.
 
     >>> round(reach_of(0.95), 3), round(reach_of(0.95, 20), 3)
     (1.96, 2.086)
@@ -58,7 +59,7 @@ def reach_of(level: float, degrees: float = math.inf) -> float:
 
 
 def units(value: float, variance: float, worth: float, bounds: tuple[float, float] = UNIT) -> float:
-    """For how many independent units the interval of this figure is: no more than they are worth."""
+    """Return the number of independent units for a figure's interval, at most the effective size `worth`."""
     low, high = bounds
     u, s = (value - low) / (high - low), variance / (high - low) ** 2
     own = u * (1 - u) / s if 0 < u < 1 and s > ROUNDING else math.inf
@@ -74,9 +75,9 @@ def interval(
     bounds: tuple[float, float] = UNIT,
     level: float = 0.95,
 ) -> tuple[float, float]:
-    """Both ends; nan where too little is known: `worth` or the units behind the degrees are below two.
+    """Return both ends; NaN if the effective size `worth` or the number of units is below two.
 
-    A variance of 0 is that of `worth` independent units. A figure whose range has an open end has Student's interval.
+    A variance of 0 means that of `worth` independent units. A figure with an unbounded range has Student's interval.
 
     >>> [round(end, 3) for end in interval(0.0, 0.0, 30)], [round(end, 3) for end in interval(1.0, 0.0, 6, 2)]
     ([0.0, 0.114], [0.245, 1.0])
@@ -91,7 +92,7 @@ def interval(
     u = min(max((value - low) / (high - low), 0.0), 1.0)
     a = t * t / units(value, variance, worth, bounds)
     middle, half = (u + a / 2) / (1 + a), math.sqrt(u * (1 - u) * a + a * a / 4) / (1 + a)
-    # at 0 and 1 the end is exactly there; rounding may not move it
+    # at 0 and 1 the end is exact; rounding must not move it
     ends = 0.0 if u <= 0 else max(0.0, middle - half), 1.0 if u >= 1 else min(1.0, middle + half)
     return low + (high - low) * ends[0], low + (high - low) * ends[1]
 
@@ -105,7 +106,7 @@ def p_value(
     bounds: tuple[float, float] = SIGNED,
     null: float = 0.0,
 ) -> float:
-    """Two-sided p of `null`: below 1 - level exactly where the interval of that level leaves `null` out.
+    """Two-sided p of `null`: below 1 - level exactly if the interval of that level excludes `null`.
 
     >>> round(p_value(0.2, 0.01, 50, 11), 3)
     0.185
@@ -123,7 +124,7 @@ def p_value(
 
 
 def of_items(share: float, n: float, level: float = 0.95) -> tuple[float | None, float | None]:
-    """The interval of a share of n independent items; none where there are fewer than two.
+    """Return the interval of a share of n independent items; none for fewer than two.
 
     >>> of_items(1.0, 1), [round(end, 3) for end in of_items(0.0, 30)]
     ((None, None), [0.0, 0.114])
@@ -133,7 +134,7 @@ def of_items(share: float, n: float, level: float = 0.95) -> tuple[float | None,
 
 
 def in_percent(low: float | None, high: float | None, digits: int = 0) -> str:
-    """A 95% interval of a share in words.
+    """Format a 95% interval of a share in percent.
 
     >>> in_percent(0.25, 0.5), in_percent(None, None)
     ('95% interval 25% to 50%', 'too few for an interval')
@@ -143,7 +144,7 @@ def in_percent(low: float | None, high: float | None, digits: int = 0) -> str:
 
 
 def effective(sizes: ArrayLike, multiplicity: ArrayLike = 1.0) -> float:
-    """How many equal ones these are worth: few large ones are worth few.
+    """Return the effective number of equal sizes: a few large ones reduce it.
 
     >>> effective([10, 10, 10]), round(effective([100, 1, 1]), 2), effective([0])
     (3.0, 1.04, 0.0)
@@ -159,32 +160,32 @@ class Estimate:
     value: float
     variance: float
     n: int
-    """The items that it is computed from."""
+    """Number of items in the computation."""
     worth: float = math.inf
-    """How many independent units the weights, or the items that decide it, are worth, whatever was observed."""
+    """Effective size: how many independent units correspond to the weights, or to the influential items."""
     degrees: float = math.inf
-    """The degrees of freedom: the units that chance decided, or the claims, less one."""
+    """Degrees of freedom: the randomly sampled units, or the claims, minus one."""
     bounds: tuple[float, float] = UNIT
     interval: str = Over.POSTS
-    """What the interval is a statement about."""
+    """The population that the interval generalises to."""
     level: float = 0.95
     why: str = ""
-    """Why there is no interval, where there is none."""
+    """Why there is no interval, if so."""
     floor: float = 0.0
-    """The least variance that the interval of a figure without bounds rests on."""
+    """Minimum variance for the interval of a figure without bounds."""
     design_effect: float = math.nan
-    """The variance over that of a simple random sample of n drawn with replacement; nan if nothing varies."""
+    """Variance relative to a simple random sample of n with replacement; NaN if nothing varies."""
     strength: float = 0.0
-    """λ: how far predictions moved the estimate, per unit of their difference; 0 without predictions."""
+    """λ: the estimate's shift per unit of difference in predictions; 0 without predictions."""
     r_squared: float = 0.0
-    """The part of the variance that predictions took away."""
+    """Share of the variance removed by predictions."""
     possible: tuple[float, float] = (-math.inf, math.inf)
-    """What the value can be at all, since the labels of some posts are known."""
+    """Possible range of the value, given the known labels of some posts."""
     lone: tuple[bool, bool] = (False, False)
-    """Whether fewer than two units have what is measured (or lack it): then the interval begins (ends) where it is possible."""
+    """True if fewer than two units have (lack) the property: then the interval starts (ends) at the possible limit."""
 
     def ends(self, level: float) -> tuple[float, float]:
-        """Both ends of the interval of this level; nan where there is none."""
+        """Return both ends of the interval of this level; NaN if there is none."""
         if self.why:
             return math.nan, math.nan
         variance = max(self.variance, self.floor)
@@ -196,39 +197,39 @@ class Estimate:
 
     @property
     def _limits(self) -> tuple[float, float]:
-        """What the value can be at all; an estimate outside is itself the limit."""
+        """Return the possible range; an estimate outside replaces the limit."""
         least, most = max(self.possible[0], self.bounds[0]), min(self.possible[1], self.bounds[1])
         return min(least, self.value), max(most, self.value)
 
     @property
     def low(self) -> float:
-        """The lower end of the interval."""
+        """Lower end of the interval."""
         return self.ends(self.level)[0]
 
     @property
     def high(self) -> float:
-        """The upper end."""
+        """Upper end of the interval."""
         return self.ends(self.level)[1]
 
     @property
     def effective_n(self) -> float:
-        """How many independent items the interval represents: never more than there are."""
+        """Effective sample size, at most the number of items."""
         if math.isnan(self.value) or math.isinf(self.bounds[0]) or math.isinf(self.bounds[1]):
             return min(self.worth, self.n)
         return min(units(self.value, self.variance, self.worth, self.bounds), self.n)
 
     @property
     def standard_error(self) -> float:
-        """The square root of the variance."""
+        """Square root of the variance."""
         return math.sqrt(self.variance)
 
     @property
     def flagged(self) -> bool:
-        """Whether so few units carry the weight that the interval deserves a warning."""
+        """True if a few units have so much weight that the interval needs a warning."""
         return self.worth < max(SMALL_WORTH, self.n / UNEVEN)
 
     def p(self, null: float = 0.0) -> float:
-        """Two-sided p of this value: below 1 - level exactly where the interval leaves it out."""
+        """Two-sided p of this value: below 1 - level exactly if the interval of that level excludes it."""
         if self.why:
             return math.nan
         least, most = self._limits
@@ -240,7 +241,7 @@ class Estimate:
         return p_value(self.value, variance, self.worth, self.degrees, bounds=self.bounds, null=null)
 
     def to_dict(self) -> dict[str, Any]:
-        """The figures by name."""
+        """Return the figures by name."""
         names = (
             "value", "variance", "low", "high", "level", "n", "effective_n", "interval", "worth", "design_effect", "strength",
             "r_squared", "why",
@@ -248,7 +249,7 @@ class Estimate:
         return {name: getattr(self, name) for name in names} | {"interval": str(self.interval)}
 
     def to_frame(self) -> Any:
-        """One row."""
+        """Return one row."""
         import pandas as pd
 
         return pd.DataFrame([self.to_dict()])
@@ -258,7 +259,7 @@ class Estimate:
 
 
 def between(low: float | None, high: float | None, form: str = "z.3f") -> str:
-    """An interval as readers see it, empty if there is none.
+    """Format an interval; empty if there is none.
 
     >>> between(0.25, 0.5), between(None, None), between(1200.0, 3400.0, ",.0f")
     ('0.250 to 0.500', '', '1,200 to 3,400')
@@ -270,7 +271,7 @@ def between(low: float | None, high: float | None, form: str = "z.3f") -> str:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A 95% interval, and what it is over: the units whose chance it holds."""
+    """A 95% interval and its units: posts or claims."""
 
     low: float
     high: float

@@ -1,7 +1,7 @@
-"""Variances of measures of a confusion matrix when items had different probabilities.
+"""Variances of measures of a confusion matrix for items with unequal probabilities.
 
-Two matrices say all that a Poisson sample says: A, the weights 1/π summed by cell, and S, (1-π)/π² summed by cell.
-A measure f(A) has the variance Σ G² S with G its gradient; other designs need each item's own G instead.
+Two matrices are sufficient for a Poisson sample: A, the weights 1/π summed by cell, and S, (1-π)/π² summed by cell.
+A measure f(A) has the variance Σ G² S, where G is its gradient. Other designs need G of each item.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     Measures = Callable[[Floats], Mapping[str, Floats]]
 
 STEP = 3e-3
-"""The relative step of the seven-point derivative: its error is of order STEP⁶, about that of rounding."""
+"""Relative step of the seven-point derivative: its error of order STEP⁶ is similar to rounding error."""
 
 
 def gradients(measures: Measures, matrix: Floats, n: float) -> dict[str, tuple[float, Floats]]:
-    """Each measure of the matrix scaled to sum n, and its derivative by each cell of the matrix as given.
+    """Return each measure of the matrix scaled to sum n, and its derivative by each cell of the given matrix.
 
-    `measures` takes a stack of matrices and gives each measure's values. Scaling makes every measure free of the
-    unit that weights are in, also those that depend on the number of items (α). Only cells that hold something get
-    a derivative: no other one is multiplied by anything but zero.
+    `measures` takes a stack of matrices and returns each measure's values. Scaling makes measures independent of the unit
+    of the weights, including those that depend on the number of items (α). Only non-empty cells have a derivative, because
+    all others are multiplied by zero.
     """
     if not (everyone := matrix.sum()):
         names = measures(np.zeros((1, *matrix.shape)))
@@ -65,11 +65,12 @@ def weighted_measures(  # noqa: PLR0913 - a system, its items and how they were 
     expected: Expected = NOTHING_KNOWN,
     level: float = 0.95,
 ) -> dict[str, Estimate]:
-    """Measures of a system over the population that the items were drawn from: the one way of scores and estimates.
+    """Compute a system's measures over the sampled population, for both scores and estimates.
 
-    `runs` has each item's cell of the flattened confusion matrix of this `shape`, for each run of the system; a value
-    is the mean over runs. With `claims` (each item's number), every claim counts the same, whatever its posts;
-    with `copies`, every item as often as it was posted; `expected` is what the pool lets expect of these weights. The design effect compares with as many items drawn with equal chances.
+    `runs` has each item's cell of the flattened confusion matrix of this `shape`, per run; a value is the mean over runs.
+    With `claims` (each item's number), every claim has equal weight, whatever its number of posts. With `copies`, items are
+    weighted by how often they were posted. `expected` has the population's expected weights. The design effect compares with
+    an equal-probability sample of the same size.
     """
     scale = _scale(design.weights, claims, copies)
     n, shares = len(scale), design.weights * scale
@@ -80,7 +81,7 @@ def weighted_measures(  # noqa: PLR0913 - a system, its items and how they were 
     for name, bounds in ranges.items():
         parts = [run[name] for run in per_run]
         value = float(np.mean([part.value for part in parts]))
-        # Runs share their items: their errors go together, so the standard errors are averaged, not divided.
+        # Runs share their items, so errors are dependent: standard errors are averaged, not divided.
         variance = float(np.mean([math.sqrt(part.variance) for part in parts])) ** 2
         even = float(np.mean([np.sum(shares * part.linear**2) for part in parts]))
         share = min(max((value - bounds[0]) / (bounds[1] - bounds[0]), 0.0), 1.0)
@@ -96,7 +97,7 @@ def _items_worth(
     measures: Measures, ranges: Mapping[str, tuple[float, float]], where: NDArray[np.intp], shares: Floats,
     shape: tuple[int, int], worth: float,
 ) -> dict[str, float]:  # fmt: skip
-    """What the items that decide a measure are worth, out of as many as the weights allow."""
+    """Return the effective size of the items that decide a measure, given that of the weights."""
     if math.isinf(worth):
         return dict.fromkeys(ranges, worth)
     counted = np.bincount(where, shares * worth, minlength=math.prod(shape))
@@ -107,16 +108,16 @@ def _items_worth(
 
 
 class _Linear(NamedTuple):
-    """A measure of one run, linear in its items."""
+    """A measure of one run, linearised in its items."""
 
     value: float
     linear: Floats
-    """Each item's pull, per unit of its share in the whole."""
+    """Influence of each item, per unit of its share."""
     variance: float
 
 
 def _scale(weights: Floats, claims: NDArray[np.int64] | None, copies: Floats | None) -> Floats:
-    """What each item represents, so that the scales over the probabilities have the sum 1."""
+    """Return each item's scale, such that scale/probability sums to 1."""
     sizes = np.ones(len(weights)) if copies is None else copies
     if claims is None:
         return np.asarray(sizes / (weights * sizes).sum(), dtype=np.float64)
@@ -132,13 +133,13 @@ def _linearised(
     scale: Floats,
     claims: NDArray[np.int64] | None,
 ) -> dict[str, _Linear]:
-    """Each measure of one run from its gradient over the cells of the weighted matrix."""
+    """Linearise each measure of one run by its gradient over the cells of the weighted matrix."""
     shares = design.weights * scale
     matrix = np.asarray(np.bincount(where, shares, minlength=math.prod(shape)), dtype=np.float64)
     parts = {}
     for name, (value, slopes) in gradients(measures, matrix.reshape(shape), len(where)).items():
         linear = slopes.ravel()[where]
-        if claims is not None:  # each claim's total is 1 by construction: only deviations within it count
+        if claims is not None:  # each claim's total is fixed at 1: only deviations within claims count
             within = np.bincount(claims, shares * linear) / np.bincount(claims, shares)
             linear -= within[claims]
         parts[name] = _Linear(value, linear, design.variance(linear * scale))

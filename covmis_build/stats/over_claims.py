@@ -1,7 +1,7 @@
-"""Figures about claims like these: variance by leaving out a claim each, degrees by the claims that decide the figure.
+"""Figures that generalise to similar claims: jackknife variance over claims, degrees of freedom from influential claims.
 
-What the items are worth keeps the interval honest where no error was seen: the measure is linearised with one item
-more, spread over all cells of the table, and as many independent items as there are would give that variance.
+If no error was observed, the effective size of the items keeps the interval valid: the measure is linearised with one
+additional item, spread over all cells of the table, and its variance is that of as many independent items as there are.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
     """From tables (..., labels, answers) to the values of each measure (...)."""
 
 UNSEEN = 0.25
-"""More of the variance may not come from the one item that nobody saw."""
+"""Maximum share of the variance due to the additional (unobserved) item."""
 FEWEST_CLAIMS = 3
 STEP = 1e-3
-"""The relative step of the derivatives."""
+"""Relative step of the derivatives."""
 HARDLY = "a label that it rests on hardly occurs"
 
 
 class Probes(NamedTuple):
-    """Tables near one, for the derivatives of a measure there."""
+    """Tables near a given one, to compute derivatives of a measure."""
 
     shares: Floats
-    """Of each cell, with one item more spread over all."""
+    """Share of each cell, with one additional item spread over all cells."""
     tables: Floats
-    """That table, those with each cell moved up and down, and each cell alone."""
+    """This table, then those with each cell increased and decreased, then each cell alone."""
 
     @classmethod
     def near(cls, table: Floats) -> Probes:
-        """The probes of a table of counts."""
+        """Return the probes of a table of counts."""
         soft = (table + 1 / table.size) / (table.sum() + 1)
         q = soft.ravel()
         by = np.diag(STEP * q)
@@ -49,7 +49,7 @@ class Probes(NamedTuple):
         return cls(q, tables.reshape(-1, *table.shape))
 
     def read(self, values: Floats, table: Floats, bounds: tuple[float, float]) -> Pulls:
-        """What a measure's values on the probes say."""
+        """Compute the items' influence from a measure's values on the probes."""
         cells, n = len(self.shares), float(table.sum())
         here, up, down = values[0], values[1 : cells + 1], values[cells + 1 : 2 * cells + 1]
         slope = (up - down) / (2 * STEP * self.shares)
@@ -57,21 +57,21 @@ class Probes(NamedTuple):
         wide = bounds[1] - bounds[0]
         u, v = (float(here) - bounds[0]) / wide, float(self.shares @ slope**2) / n / wide**2
         rows = table.reshape(len(table), -1)
-        likely = (rows + 1 / rows.shape[1]) / (rows.sum(1, keepdims=True) + 1)  # one item more of each label
+        likely = (rows + 1 / rows.shape[1]) / (rows.sum(1, keepdims=True) + 1)  # one more item per label
         pull = (likely * slope.reshape(likely.shape) ** 2).sum(1)
         linear = bool(np.isclose(self.shares @ values[2 * cells + 1 :], here, rtol=1e-9, atol=1e-12))
         return Pulls(u * (1 - u) / v if v > ROUNDING else n, pull, linear)
 
 
 class Pulls(NamedTuple):
-    """How much the items of a table decide."""
+    """Influence of the items in a table."""
 
     worth: float
-    """What they are worth: the n of Wilson's interval if they were independent."""
+    """Effective size: the n of Wilson's interval if the items were independent."""
     pull: Floats
-    """The mean squared pull of an item of each label: a macro score rests on its rarest label."""
+    """Mean squared influence of an item of each label: a macro score depends most on its rarest label."""
     mean_of_items: bool
-    """Whether the measure is a mean over items, which weighs every label alike."""
+    """True if the measure is a mean over items, in which all labels have equal weight."""
 
 
 def over_claims(
@@ -83,10 +83,10 @@ def over_claims(
     over: Over = Over.CLAIMS,
     level: float = 0.95,
 ) -> dict[str, Estimate]:
-    """Measures of a table of counts: `tables` has one for each claim and run, (claims, runs, labels, answers …).
+    """Compute measures of tables of counts: `tables` has one per claim and run, (claims, runs, labels, answers …).
 
-    A value is the mean over runs. Without claims every item is a unit of its own (`over` items), and `multiplicity`
-    says how many are alike. A difference of two systems is a measure, too: of tables (label, first, second).
+    A value is the mean over runs. Without claims every item is a unit (`over` items), and `multiplicity` is the number of
+    equal items. The difference of two systems is also a measure: of tables (label, first, second).
     """
     many = np.ones(len(tables)) if multiplicity is None else multiplicity
     whole = np.tensordot(many, tables, axes=1)
@@ -125,7 +125,7 @@ def decided_by(
     over: Over = Over.CLAIMS,
     level: float = 0.95,
 ) -> Estimate:
-    """A figure from its values without each claim, and how many items of each label the claims have."""
+    """Return a figure from its values without each claim, and from the number of items per label in the claims."""
     many = np.ones(len(labels)) if multiplicity is None else multiplicity
     whole, pull = many @ labels, pulls.pull
     unseen = float(pull.mean() / (whole @ pull + pull.mean())) if pull.any() else 0.0
@@ -159,7 +159,7 @@ def decided_by(
 def difference(
     measures: Measures, ranges: Mapping[str, tuple[float, float]]
 ) -> tuple[Measures, dict[str, tuple[float, float]]]:
-    """The measures of a first system less those of a second, of tables (label, first, second); and their ranges."""
+    """Return the difference in measures between two systems from tables (label, first, second), and their ranges."""
 
     def less(tables: Floats) -> Mapping[str, Floats]:
         first, second = measures(tables.sum(-1)), measures(tables.sum(-2))
@@ -169,9 +169,9 @@ def difference(
 
 
 def claim_tables(cells: Codes, shape: tuple[int, ...], claims: Codes | None) -> tuple[Floats, Floats | None]:
-    """The table of each claim and run from each item's cell, (items, runs); without claims those of items that differ.
+    """Return the table of each claim and run from each item's cell, (items, runs); without claims, of each distinct item.
 
-    The second are how many items are alike.
+    The second value is the number of equal items.
     """
     wide = math.prod(shape)
     if claims is None:
@@ -194,9 +194,10 @@ def mean_over_claims(
     bounds: tuple[float, float] = UNIT,
     level: float = 0.95,
 ) -> Estimate:
-    """A weighted mean over items (`shares` add up to 1), over claims; `left_out` has it without each claim, if not so.
+    """Return a weighted mean over items (`shares` sum to 1) with an interval over claims.
 
-    The claims' parts are what their items would add to the variance if they were independent.
+    `left_out` overrides the means without each claim. The claims' parts are their items' contributions to the variance
+    under independence.
     """
     mean = float(shares @ values) if value is None else value
     if left_out is None:

@@ -1,8 +1,8 @@
-"""Figures about this pool, from samples with known probabilities: Horvitz-Thompson totals and Hájek means.
+"""Figures on the target population, from samples with known probabilities: Horvitz-Thompson totals and Hájek means.
 
-Every estimate here is a sum over the sample of z/π with z linear in what was observed (for ratios, after
-linearisation), so one function, `Design.variance`, serves them all. The interval claims no more units than the weights
-allow: those of the sample, and those of the pool, which show a cascade that was not drawn.
+Every estimate is a sum over the sample of z/π with z linear in the observations (for ratios, after linearisation),
+so `Design.variance` serves all. An interval uses at most the effective size of the weights: those of the sample, and those
+of the target population, which may contain large clusters that were not sampled.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 
 DESIGNS = ("poisson", "two_phase")
 SELDOM = 0.05
-"""A sample that leaves out more of the pool than `Expected.missed` is one of twenty."""
+"""Probability that a sample misses more of the target population than `Expected.missed`."""
 
 
 class Expected(NamedTuple):
-    """What the pool lets expect of a figure's weights; no label is needed, and what was not drawn counts."""
+    """Expected properties of a figure's weights given the target population, including posts not sampled. Needs no labels."""
 
     looseness: float = 0.0
-    """The variance of the figure if what is observed is unrelated to the weights, in units of that of one item."""
+    """Variance of the figure, relative to that of one item, if observations are unrelated to the weights."""
     missed: float = 0.0
-    """The largest share of the whole that chance leaves out in one of twenty samples."""
+    """Largest share of the whole that is missed with probability SELDOM."""
 
     def worth(self, share: float) -> float:
-        """The units for which Wilson's interval of this share holds what it is if all that was missed has the label, or nothing."""
+        """Effective size for which Wilson's interval of this share covers both extremes for the missed part."""
         if self.missed <= 0:
             return math.inf
         odds = min(share, 1 - share) / max(share, 1 - share)
@@ -48,56 +48,56 @@ class Expected(NamedTuple):
 
 
 NOTHING_KNOWN = Expected()
-"""Of a pool that is not known."""
+"""For an unknown target population."""
 
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """How the units at hand came into the sample; made and checked by `made_design`."""
+    """The sampling design of the units; created and checked by `made_design`."""
 
     probabilities: Floats
-    """Those of this draw."""
+    """Probabilities of this draw."""
     names: NDArray[np.str_]
-    """The design that drew each unit."""
+    """The design of each unit."""
     blocks: tuple[tuple[NDArray[np.intp], Floats | None], ...] = ()
-    """The fixed-size units by stratum, each with (π_i·π_j - π_ij)/π_ij of its pairs if they are known."""
+    """Fixed-size units by stratum, each with (π_i·π_j - π_ij)/π_ij of its pairs if known."""
     first: Floats | None = None
     """Probabilities of an earlier, independent Bernoulli phase (one claim kept per post)."""
     pool: Mapping[str, Expected] = field(default_factory=dict)
-    """What the whole pool lets expect, of unique posts and of all posts, where it is known."""
+    """Expected properties given the whole target population, for unique posts and for all posts, if known."""
 
     @property
     def weights(self) -> Floats:
-        """1 over each unit's whole probability."""
+        """1 divided by each unit's total probability."""
         return 1 / self.chance
 
     def variance(self, z: Floats) -> float:
-        """The estimated variance of the sum of z over all phases' probabilities."""
+        """Estimated variance of the sum of z divided by the total probabilities."""
         if self.first is None:
             return self._drawn(z)
         return self._drawn(z / self.first) + float(np.sum(self._first_parts(z)))
 
     @property
     def chance(self) -> Floats:
-        """Each unit's whole probability."""
+        """Each unit's total probability."""
         return self.probabilities if self.first is None else self.probabilities * self.first
 
     def worth(self, shares: Floats, looseness: float = 0.0) -> float:
-        """How many independent units the weights allow, for each unit's share in the whole (with the sum 1).
+        """Return the effective size of weighted units, given each unit's share (shares sum to 1).
 
-        It is 1 over the variance that the estimate would have if what was observed were unrelated to the weights: as the
-        sample has it, or as the pool lets expect (`Expected.looseness`), whichever is greater.
+        It is 1 divided by the variance of the estimate if observations were unrelated to the weights: the larger of the
+        sample's variance and the population's expected one (`Expected.looseness`).
         """
         loose = max(float(np.sum((1 - self.chance) * shares**2)), looseness)
         return 1 / loose if loose > 0 else math.inf
 
     def units(self, shares: Floats) -> float:
-        """Kish's number of the units that chance decided; certain ones do not lower it, and it is infinite without any."""
+        """Return Kish's effective number of randomly sampled units. Certain units do not lower it; infinite without random ones."""
         pull = np.sqrt(1 - self.chance) * shares
         return effective(pull) if np.any(pull > 0) else math.inf
 
     def part(self, kept: NDArray[np.bool_]) -> Design:
-        """The same for some of the units, as if the others had not been there."""
+        """Return the design for some of the units, as if the others did not exist."""
         place = np.cumsum(kept) - 1
         blocks = tuple(
             (place[rows[kept[rows]]], None if pairs is None else pairs[np.ix_(kept[rows], kept[rows])])
@@ -108,12 +108,12 @@ class Design:
         return Design(self.probabilities[kept], self.names[kept], blocks, first)
 
     def _first_parts(self, z: Floats) -> Floats:
-        """What each unit adds by the earlier phase."""
+        """Return each unit's contribution to the first phase's variance."""
         assert self.first is not None
         return np.asarray((1 - self.first) / self.first**2 * z**2 / self.probabilities, dtype=np.float64)
 
     def _drawn(self, z: Floats) -> float:
-        """Poisson units vary on their own; fixed-size ones within their stratum."""
+        """Return this draw's variance: Poisson units are independent; fixed-size units vary within their stratum."""
         pi = self.probabilities
         alone = float(np.sum(((1 - pi) / pi**2 * z**2)[self.names == "poisson"]))
         return alone + math.fsum(
@@ -122,7 +122,7 @@ class Design:
 
 
 def _fixed_size(z: Floats, pi: Floats, pairs: Floats | None) -> float:
-    """Sen-Yates-Grundy with joint probabilities, Hájek's approximation without."""
+    """Return the Sen-Yates-Grundy variance with joint probabilities, otherwise Hájek's approximation."""
     if pairs is not None:
         apart = np.subtract.outer(z / pi, z / pi)
         return max(0.0, float(np.sum(pairs * apart * apart)) / 2)
@@ -141,10 +141,10 @@ def made_design(
     joint: Joint | None = None,
     first: ArrayLike | None = None,
 ) -> Design:
-    """A checked `Design`; `design` is one name, or one for each unit.
+    """Return a checked `Design`; `design` is one name, or one per unit.
 
-    `strata` name groups that were drawn independently of each other; `joint` has the probabilities of pairs, as one
-    matrix over all units or one per stratum. Without `joint`, the fixed-size variance is Hájek's approximation.
+    `strata` name groups that were sampled independently. `joint` has the probabilities of pairs, as one matrix over all
+    units or one per stratum. Without `joint`, the variance of fixed-size designs is Hájek's approximation.
     """
     for name in {design} if isinstance(design, str) else set(design):
         if name not in DESIGNS:
@@ -171,7 +171,7 @@ def made_design(
 def _blocks(
     fixed: NDArray[np.bool_], groups: NDArray[np.object_] | None, joint: Joint | None
 ) -> Iterator[tuple[NDArray[np.intp], Floats | None]]:
-    """The rows of each stratum of fixed-size units, with their part of the joint probabilities."""
+    """Return the rows of each stratum of fixed-size units, with their part of the joint probabilities."""
     strata = np.zeros(len(fixed), dtype=str) if groups is None else groups.astype(str)
     matrix = None if joint is None or isinstance(joint, Mapping) else np.asarray(joint, dtype=float)
     if matrix is not None and matrix.shape != (len(fixed), len(fixed)):
@@ -185,7 +185,7 @@ def _blocks(
 
 
 def _pairs(pi: Floats, joint: Floats) -> Floats:
-    """What Sen-Yates-Grundy multiplies each pair's squared difference with; nothing for a unit with itself."""
+    """Return the factors of squared differences in Sen-Yates-Grundy; zero on the diagonal."""
     off = ~np.eye(len(pi), dtype=bool)
     if joint.shape != off.shape or np.any(joint[off] <= 0):
         raise InputError("a pair in the sample has no joint probability above 0", remedy="Check `joint`")
@@ -195,12 +195,12 @@ def _pairs(pi: Floats, joint: Floats) -> Floats:
 
 
 def total(y: Floats, design: Design) -> tuple[float, float]:
-    """The Horvitz-Thompson total and its variance. Its own interval covers too rarely: see `estimation` for N x share."""
+    """Return the Horvitz-Thompson total and its variance. Its own interval covers too rarely; `estimation` uses N x share."""
     return float(np.sum(design.weights * y)), design.variance(y)
 
 
 def expected_of(chances: Floats, scale: Floats, first: Floats | float = 1.0) -> Expected:
-    """What the pool lets expect: of `chances`, those of all of the pool that had one, and `scale`, their shares in it.
+    """Return expected properties given all probabilities in the population (`chances`), with each unit's `scale`.
 
     `first` are the probabilities of an earlier phase, by which each also represents others that did not come so far.
 
@@ -214,7 +214,7 @@ def expected_of(chances: Floats, scale: Floats, first: Floats | float = 1.0) -> 
         x[open_to_chance] for x in (chances, scale, np.broadcast_to(1 / np.asarray(first), chances.shape))
     )
     looseness = float(np.sum((1 - p) / p * share**2 * times))
-    # All of a set are missed with the product of 1 - p: its largest sets have the most share for each factor.
+    # A set is missed with the product of 1 - p; choose the units with the largest share per factor.
     each = -np.log1p(-p)
     order = np.argsort(-share / each, kind="stable")
     cost = (each * times)[order]
@@ -232,10 +232,10 @@ def mean(
     expected: Expected = NOTHING_KNOWN,
     level: float = 0.95,
 ) -> Estimate:
-    """The Hájek mean: the total of y·size over that of size, within the domain if one is given.
+    """Return the Hájek mean: the total of y·size divided by that of size, within the domain if given.
 
-    The whole sample stays in the variance of a fixed-size design; units outside the domain count as zero. `extra`
-    is variance from a later phase, `expected` what the domain's pool lets expect (`expected_of`).
+    For fixed-size designs the variance uses the whole sample; units outside the domain count as zero. `extra` is the variance
+    of a later phase, `expected` that of the domain's population (`expected_of`).
     """
     here = np.ones(len(y), dtype=bool) if domain is None else domain
     scale = here * (np.ones(len(y)) if sizes is None else sizes)
@@ -260,10 +260,10 @@ def linear_estimate(  # noqa: PLR0913 - a sample and what is known of its pool, 
     level: float = 0.95,
     linear: Floats | None = None,
 ) -> Estimate:
-    """The sum of scale·y/π, with scale/π adding up to 1, and its interval.
+    """Return the sum of scale·y/π, where scale/π sums to 1, with its interval.
 
-    `centre` is what each unit deviates from: the mean, or its own claim's where every claim counts the same. `linear` are
-    the linearised deviations where they are not (y - centre)·scale: residuals of calibrated weights.
+    `centre` is subtracted from each unit: the mean, or its claim's mean if claims have equal weight. `linear` overrides the
+    linearised deviations (y - centre)·scale, for residuals of calibrated weights.
     """
     shares = design.weights * scale
     value = float(np.sum(shares * y))
@@ -276,19 +276,19 @@ def linear_estimate(  # noqa: PLR0913 - a sample and what is known of its pool, 
     else:
         worth = min(worth, expected.worth(min(max(value, 0.0), 1.0)))
         if extra and not 0 < value < 1:
-            # Where nothing varies, a later phase of m units without a deviation adds about (part/m)²/2 (see audit.py).
+            # If nothing varies, a later phase of m units without deviations adds about (part/m)²/2 (see audit.py).
             worth = 1 / (1 / worth + math.sqrt(2 * extra))
     effect = variance * n / spread if spread else math.nan
     degrees = design.units(shares) - 1
     if math.isinf(degrees) and expected.looseness > 0:
-        degrees = 0.0  # only certain posts were labelled, and none of those that chance decides
+        degrees = 0.0  # only posts sampled with certainty were labelled
     return over_posts(
         value, variance, n, worth, degrees, bounds=bounds, level=level, design_effect=effect, floor=floor
     )
 
 
 class Difference(NamedTuple):
-    """One figure less another."""
+    """The difference of two figures."""
 
     value: float
     low: float
@@ -299,10 +299,10 @@ class Difference(NamedTuple):
 def difference(
     first: Estimate, second: Estimate, covariance: float = 0.0, *, level: float = 0.95
 ) -> Difference:
-    """One figure of this pool less another, with the interval from their own ends (MOVER; Zou and Donner 2008).
+    """Return the difference of two figures of this population, with an interval from their own ends (MOVER; Zou and Donner 2008).
 
-    The covariance is the design's: 0 for domains without a common unit of a Poisson sample. p is 1 less the greatest
-    level whose interval leaves 0 out. Both are undefined where one of the figures has no interval.
+    The covariance comes from the design: 0 for domains of a Poisson sample without common units. p is 1 minus the largest
+    level whose interval excludes 0. Both are undefined if one figure has no interval.
     """
     value, error = first.value - second.value, first.standard_error * second.standard_error
     together = max(-1.0, min(1.0, covariance / error)) if error > 0 else 0.0
@@ -331,7 +331,7 @@ def over_posts(
     value: float, variance: float, n: int, worth: float, degrees: float, *, bounds: tuple[float, float] = (0.0, 1.0),
     level: float = 0.95, **more: Any,
 ) -> Estimate:  # fmt: skip
-    """A figure about this pool; without an interval where a few units decide."""
+    """Return a figure on the target population; without interval if a few units have most of the weight."""
     few = worth < FEWEST or degrees < FEWEST - 1 - 1e-9
     return Estimate(
         value, variance, n, worth, degrees, bounds, Over.POSTS, level, FEW_DECIDE if few else "", **more

@@ -1,8 +1,8 @@
-"""Design-based regression: a label on covariates, from gold with probabilities, and predictions where there are any.
+"""Design-based regression of a label on covariates, from gold with probabilities, optionally with predictions.
 
-The outcome is f + (gold - f)/π for labelled rows and the prediction f for the others (design-based supervised learning,
-Egami et al. 2023), so that wrong predictions bias nothing. Without predictions it is the weighted regression of R's
-survey::svyglm. Standard errors are sandwiches over rows, or over claims.
+The outcome is f + (gold - f)/π for labelled rows and the prediction f for others (design-based supervised learning,
+Egami et al. 2023), so that wrong predictions cause no bias. Without predictions it is the weighted regression of R's
+survey::svyglm. Standard errors are sandwich estimates over rows or claims.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 STEPS = 100
 CLOSE = 1e-10
 LARGE = 1e12
-"""A greater condition number says that the columns do not determine the coefficients."""
+"""A larger condition number means that the columns do not determine the coefficients."""
 LINEAR, LOGISTIC = "linear", "logistic"
 FAMILIES = (LINEAR, LOGISTIC)
 ANY = (-math.inf, math.inf)
@@ -32,7 +32,7 @@ SEPARATED = "some covariate determines the label, or all posts have it or none"
 
 
 class Fit(NamedTuple):
-    """The coefficients, in the order of the columns, and their covariance."""
+    """The coefficients, in column order, and their covariance."""
 
     coefficients: list[Estimate]
     covariance: Floats
@@ -49,9 +49,9 @@ def regress(
     claims: NDArray[np.int64] | None = None,
     level: float = 0.95,
 ) -> Fit:
-    """Fit y on the columns of x by weighted likelihood equations.
+    """Regress y on the columns of x by weighted likelihood equations.
 
-    `n` rows are labelled, with these `chances`; `claims` numbers each row's claim, and errors are then over claims.
+    `n` rows are labelled, with probabilities `chances`. `claims` has each row's claim number: errors are then over claims.
     """
     beta, bread, fitted = _solved(x, y, weights, family)
     score = x * (weights * (y - fitted))[:, None]
@@ -81,7 +81,7 @@ def regress(
 
 
 def _solved(x: Floats, y: Floats, weights: Floats, family: str) -> tuple[Floats, Floats, Floats]:
-    """Newton's iteration: the coefficients, the derivative of the equations, and the fitted means."""
+    """Run Newton's iteration. Returns the coefficients, the derivative of the equations, and the fitted means."""
     beta = np.zeros(x.shape[1])
     for _ in range(STEPS):
         fitted, slope = _mean(x @ beta, family)

@@ -1,4 +1,4 @@
-"""Intervals of totals of rare things, counted by weights: valid with few of them, and with none."""
+"""Intervals of weighted totals of rare events, also valid for few observations or none."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 def gamma_interval(
     weights: ArrayLike, unseen: float, *, level: float = 0.95, mid_p: bool = False
 ) -> tuple[float, float]:
-    """The interval of a total, from the weights of those that chance has drawn (Fay and Feuer 1997).
+    """Return the interval of a total, from the weights of the sampled ones (Fay and Feuer 1997).
 
-    `unseen` is the weight of one that was not drawn: the mean one (Tiwari, Clegg and Zou 2006), or the largest, to be
-    on the safe side. With equal weights it is the exact Poisson interval; with nothing drawn, the weighted rule of three.
-    `mid_p` is the shorter form of Fay and Kim (2017): half of what was seen counts for either end.
+    `unseen` is the weight of one that was not sampled: the mean one (Tiwari, Clegg and Zou 2006), or, to be conservative, the
+    largest. With equal weights it is the exact Poisson interval; without observations, the weighted rule of three. `mid_p` is
+    the shorter version of Fay and Kim (2017), in which the observation counts half for either end.
 
     >>> low, high = gamma_interval([], 1.0)
     >>> low, round(high, 3)
@@ -36,7 +36,7 @@ def gamma_interval(
 def gamma_from_moments(
     total: float, square: float, unseen: float, *, level: float = 0.95, mid_p: bool = False
 ) -> tuple[float, float]:
-    """The same from the sum of the weights and of their squares: what a plan expects of them."""
+    """The same from the sum of weights and of squared weights, which a plan expects."""
     from scipy.special import chdtri, gammainc
 
     tail = (1 - level) / 2
@@ -51,7 +51,7 @@ def gamma_from_moments(
         return low, high
 
     def below(x: float) -> float:
-        """The share of both distributions together, the one with the unseen and the one without, that is below x."""
+        """Return the probability below x under the mixture of both distributions (with and without the unseen one)."""
         both = [gammainc(m**2 / v, x * m / v) if m else 1.0 for m, v in ((total, square), with_unseen)]
         return float(sum(both)) / 2
 
@@ -59,7 +59,7 @@ def gamma_from_moments(
 
 
 def _crossing(rising: Callable[[float], float], wanted: float, low: float, high: float) -> float:
-    """Where a rising function passes a value, by halving: the same on every machine; `low` where it is above all along."""
+    """Find where a rising function passes a value, by bisection, identical on all machines; `low` if it always exceeds it."""
     if rising(low) >= wanted:
         return low
     for _ in range(60):
@@ -71,9 +71,9 @@ def _crossing(rising: Callable[[float], float], wanted: float, low: float, high:
 def ratio_interval(
     top: tuple[float, float, float], bottom: tuple[float, float, float]
 ) -> tuple[float, float]:
-    """The interval of a ratio of two independent figures, each given as value, low and high (Donner and Zou 2012).
+    """Return the interval of a ratio of two independent figures, each as value, low and high (Donner and Zou 2012).
 
-    Where the lower figure is known it is the upper one's interval over it; where it may be 0, there is no upper end.
+    If the denominator is known, the numerator's interval is divided by it. If it may be 0, there is no upper end.
 
     >>> ratio_interval((4.0, 1.0, 9.0), (2.0, 2.0, 2.0))
     (0.5, 4.5)
@@ -86,9 +86,9 @@ def ratio_interval(
 
 
 def _ratio_end(a: float, a_end: float, b: float, b_end: float, side: float) -> float:
-    """The end that combines one end of each: how far each reaches, as right triangles (the method of recovered variances)."""
+    """Combine one end of each figure by the method of variance estimates recovery (MOVER)."""
     whole = b_end * (2 * b - b_end)
-    if abs(whole) < 1e-12 * b * b:  # the limit of the formula where its denominator is nought
+    if abs(whole) < 1e-12 * b * b:  # the limit of the formula for a zero denominator
         return a_end * (2 * a - a_end) / (2 * a * b) if a else a_end / b_end
     under = max((a * b) ** 2 - a_end * b_end * (2 * a - a_end) * (2 * b - b_end), 0.0)
     return (a * b + side * math.sqrt(under)) / whole

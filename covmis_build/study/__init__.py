@@ -1,1 +1,1 @@
-"""A study: the only place where rooms meet."""
+"""A study: its operations combine the other subpackages. Only this subpackage imports all of them."""

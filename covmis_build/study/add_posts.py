@@ -1,4 +1,4 @@
-"""Adding a file of posts to the archive, as it is: `covmis run` reads it there."""
+"""Add a file of posts to the archive unchanged. `covmis run` imports it from there."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 BLOCK = 1 << 20
 LONGEST_NAME = 120
 UNSAFE = re.compile(r'[\x00-\x1f\x7f<>:"|?*\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]')
-"""What no file's name should have: signs that systems refuse, and signs that turn the direction of writing."""
+"""Characters that do not belong in a file name: forbidden by operating systems, or changing the writing direction."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AddedPosts(Result):
-    """The file as the archive now has it, and its size in bytes."""
+    """The file in the archive, and its size in bytes."""
 
     file: str
     size: int
 
     @property
     def summary(self) -> Summary:
-        """Where the file is, and what comes next."""
+        """Return the file's path and the next step."""
         size = f"{self.size / 1e6:,.1f} MB" if self.size >= 1e5 else f"{self.size:,} bytes"
         return [
             f"Added {self.file} ({size}).",
@@ -43,9 +43,9 @@ class AddedPosts(Result):
 
 
 def add_posts(study: Study, source: Path | str | Iterable[bytes], name: str = "") -> AddedPosts:
-    """Copy a file of posts into the archive, byte by byte; one of the same name is never replaced.
+    """Copy a file of posts into the archive byte by byte. An existing file of the same name is never replaced.
 
-    `source` may be the bytes themselves, a block at a time; `name` is then the file's name.
+    `source` may also be the content as blocks of bytes; `name` is then the file's name.
     """
     if isinstance(source, str | Path):
         path = place(source)
@@ -69,7 +69,7 @@ def add_posts(study: Study, source: Path | str | Iterable[bytes], name: str = ""
 
 
 def safe_name(name: str) -> str:
-    r"""The name under which a file is kept: without folders, and without signs that a name should not have.
+    r"""Return a safe file name: without folders and forbidden characters.
 
     >>> safe_name("../../study.toml"), safe_name("C:\\data\\posts?.csv"), safe_name(".hidden"), safe_name("..")
     ('study.toml', 'posts_.csv', 'hidden', 'posts')

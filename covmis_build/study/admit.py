@@ -1,4 +1,4 @@
-"""Admitting a machine in a study: its predictions next to the people's labels, ε on record before anything is looked at."""
+"""Admit a model as annotator: compare its predictions with people's labels, with ε recorded before the result."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def admit_in_study(study: Study, file: Path, *, name: str, epsilon: float) -> Admission:
-    """Test the machine `name` on all rounds but pilots; the result is kept in annotation/admissions.jsonl.
+    """Test the model `name` on all rounds except pilots. The result is stored in annotation/admissions.jsonl.
 
-    A machine's first ε is the one that counts: another one, tried afterwards, is refused. Only people's labels are
-    looked at, also where the machine is an annotator already.
+    Only a model's first ε is valid; a later different one is refused. The test uses people's labels only, even if the
+    model is already an annotator.
     """
     from covmis_build.evaluation.label_files import read_labels
 
@@ -51,13 +51,13 @@ def admit_in_study(study: Study, file: Path, *, name: str, epsilon: float) -> Ad
         automatic=dict(zip(audited["item_id"], audited["automatic_label"], strict=True)), values=values,
     )  # fmt: skip
     record = {"name": name, "epsilon": epsilon, "passed": admission.passed, "by": admission.leads}
-    if earlier != record:  # also where more labels have changed what the test says
+    if earlier != record:  # also if more labels have changed the test's result
         storage.append_line(journal, json.dumps(record, ensure_ascii=False).encode())
     return admission
 
 
 def check_admitted(study: Study) -> None:
-    """Refuse machines among the annotators that the last test of theirs has not admitted."""
+    """Refuse models among the annotators that their latest test did not admit."""
     journal = _journal(study)
     passed = {line["name"]: line["passed"] for line in _lines(journal)}
     for code in study.settings.annotation.machines:

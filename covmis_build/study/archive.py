@@ -1,4 +1,4 @@
-"""Every post of the archive, for questions of one's own: in SQL, as an Arrow dataset, as a DataFrame."""
+"""Query the archive's posts: with SQL, as an Arrow dataset, or as a DataFrame."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 class ArchivePosts:
-    """The posts of the archive as the last run read them.
+    """The archive's posts as the last run imported them.
 
-    SQL sees two tables: `posts` has each post once (the copy that counts), `copies` has every row that was read.
+    SQL has two tables: `posts` has one row per post (the copy that counts), `copies` has every imported row.
     """
 
     def __init__(self, places: Places) -> None:
@@ -38,7 +38,7 @@ class ArchivePosts:
         self._older = older
 
     def sql(self, query: str) -> duckdb.DuckDBPyRelation:
-        """The answer to a query over `posts` and `copies`, as a relation of DuckDB: `.df()`, `.fetchall()`, `.arrow()`."""
+        """Run a query on `posts` and `copies`. Returns a DuckDB relation: `.df()`, `.fetchall()`, `.arrow()`."""
         import duckdb
 
         connection = quiet(duckdb.connect())
@@ -49,13 +49,13 @@ class ArchivePosts:
         return connection.sql(query)
 
     def arrow(self) -> Dataset:
-        """Every row that was read, as a dataset of Arrow: nothing is loaded before it is requested."""
+        """Return every imported row as an Arrow dataset, which loads lazily."""
         import pyarrow.dataset
 
         return pyarrow.dataset.dataset([str(path) for path in self.parts])
 
     def to_pandas(self, columns: Sequence[str] = (), where: str = "") -> pd.DataFrame:
-        """The posts, each once, in the order of their ids; `where` is a condition in SQL. `created_at` is a time."""
+        """Return the posts, one row each, ordered by id. `where` is an SQL condition. `created_at` is a time."""
         chosen = ", ".join(columns) or "*"
         condition = f" WHERE {where}" if where else ""
         posts = self.sql(f"SELECT {chosen} FROM posts{condition} ORDER BY post_id")

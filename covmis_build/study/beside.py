@@ -1,4 +1,4 @@
-"""What a release has next to its corpus: people's labels, parts, weights, claims; rooms are called in order."""
+"""Tables published next to the corpus: people's labels, splits, weights, claims."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def beside_corpus(
     frozen: pd.DataFrame,
     governed: Sampling,
 ) -> tuple[Beside, Parts | None]:
-    """The tables next to this corpus, and how it was divided. `governed`: the settings that rounds were drawn with."""
+    """Return the tables to publish next to this corpus, and its splits. `governed`: the settings used for the rounds."""
     labels, secret = _labels_of_people(rounds)
     counted = frozen[~frozen["pilot"].astype(bool)].drop_duplicates("item_id").set_index("item_id")
     texts = counted["text"].reindex(corpus["item_id"]).fillna("").tolist()
@@ -47,7 +47,7 @@ def beside_corpus(
 
 
 def _labels_of_people(rounds: Sequence[RoundFolder]) -> tuple[pd.DataFrame, str]:
-    """The labels of the rounds that count, and what only the study knows: the salts of its items."""
+    """Return the labels of the rounds that count, with the salts that are only in the study."""
     counted = [(round_.items(), round_.labels()) for round_ in rounds if not round_.pilot]
     labels = [usable(labels, items) for items, labels in counted] or [tables.empty("labels")]
     salts = sorted(salt for items, _ in counted for salt in items["salt"])
@@ -57,7 +57,7 @@ def _labels_of_people(rounds: Sequence[RoundFolder]) -> tuple[pd.DataFrame, str]
 def divide(
     settings: Settings, corpus: pd.DataFrame, texts: Sequence[str], owners: Sequence[str] | None
 ) -> tuple[pd.DataFrame | None, Parts | None]:
-    """The parts that [release] splits asks for, and what they share: checked before anything is written."""
+    """Compute the splits that [release] splits requests, and what they share. Checked before anything is written."""
     asked = settings.release.splits
     if not asked or corpus.empty:
         return None, None
@@ -75,7 +75,7 @@ def divide(
         first, second, _ = near_duplicate_pairs(list(texts), threshold=similarity)
         near = int((part[first] != part[second]).sum())
         if near and scheme != "chronological":
-            raise AssertionError("parts that tear near-copies")  # release_splits promises it
+            raise AssertionError("parts that tear near-copies")  # release_splits guarantees it
         if {"train", "test"} <= set(part):
             shared = leakage(
                 texts, part.tolist(), similarity=similarity, keys={"claim": corpus["claim_id"]},
@@ -90,7 +90,7 @@ def divide(
 
 
 def _owners(study: Study, corpus: pd.DataFrame) -> list[str]:
-    """What [release] splits keeps together: each item's claim, or what a column of the claim list says of it."""
+    """Return each item's group that splits keep together: its claim, or a column of the claim list."""
     splits = study.settings.release.splits
     by = splits.by if splits else "claim"
     claims = [str(claim) for claim in corpus["claim_id"]]
@@ -111,9 +111,9 @@ def _owners(study: Study, corpus: pd.DataFrame) -> list[str]:
 def weights_of(
     corpus: pd.DataFrame, counted: pd.DataFrame, pool: pd.DataFrame | None, governed: Sampling
 ) -> tuple[pd.DataFrame | None, pd.DataFrame | None]:
-    """Replicate weights with what estimates need besides the corpus, and the probabilities of pairs where draws had a size.
+    """Return replicate weights, further data for estimates, and pair probabilities of fixed-size draws.
 
-    Nothing below three claims.
+    Returns nothing for fewer than three claims.
     """
     if corpus["claim_id"].nunique() < FEWEST_CLAIMS:
         return None, None
@@ -143,7 +143,7 @@ def weights_of(
 
 
 def pool_of(study: Study) -> pd.DataFrame | None:
-    """The items that rounds were drawn from, with the times of their posts."""
+    """Return the items from which rounds were sampled, with the times of their posts."""
     if not study.places.table("items").is_file():
         return None
     pool = storage.read_table(study.places.table("items"), "items")

@@ -1,4 +1,4 @@
-"""The claim list of a study: lists that are imported, findings about claims, and the selection."""
+"""A study's claim list: import, checks, and selection."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 GIVEN_POSTS = "given-posts.csv"
-"""Where in the first archive the posts stand that lists name themselves."""
+"""File in the first archive for posts that claim lists contain."""
 FILLED_IN = (
     "keywords",
     "titles",
@@ -45,12 +45,12 @@ FILLED_IN = (
     "verdict",
     "misinformation",
 )
-"""What an import adds to a claim that is there already, where its cell is empty and no edit has removed it."""
+"""Fields that an import adds to an existing claim if they are empty and were not deleted by an edit."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ImportedClaims(Result):
-    """What an import brought: `added` and `already_there` are counts, `claims` the whole list as it is now."""
+    """The result of an import: `added` and `already_there` are counts, `claims` is the whole list afterwards."""
 
     claims: pd.DataFrame
     added: int
@@ -60,17 +60,17 @@ class ImportedClaims(Result):
     understood: ClaimList
     examples_removed: int = 0
     filled_in: dict[str, int] = field(default_factory=dict)
-    """Field → how many claims that were there, and had it empty, have it from the list now."""
+    """Field → number of existing claims whose empty field was filled from the list."""
     differing: dict[str, int] = field(default_factory=dict)
-    """Field → how many claims that were there keep another value than the list's."""
+    """Field → number of existing claims that keep a value other than the list's."""
 
     @property
     def warnings(self) -> list[str]:
-        """What was understood in a way that deserves a look."""
+        """Return uncertain detections that the user should check."""
         return self.understood.notes
 
     def to_dict(self) -> dict[str, Any]:
-        """The counts, as `covmis claims import --json` prints them."""
+        """Return the counts as `covmis claims import --json` prints them."""
         return {
             "added": self.added,
             "already_there": self.already_there,
@@ -82,7 +82,7 @@ class ImportedClaims(Result):
 
     @property
     def summary(self) -> Summary:
-        """What was added, and what comes next."""
+        """Return what was added, and the next step."""
         room = f"Removed the {self.examples_removed} example claims of `covmis new`."
         file = self.given_posts_file
         given = [
@@ -108,17 +108,17 @@ OWN = "a table with the columns of queries/claims.csv"
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LookedAt(Result):
-    """What a claim list is understood to be, before anything is written."""
+    """A preview of a claim list: detected columns and claims. Nothing is written."""
 
     understood: ClaimList
 
     @property
     def warnings(self) -> list[str]:
-        """What was understood in a way that deserves a look."""
+        """Return uncertain detections that the user should check."""
         return self.understood.notes
 
     def to_dict(self) -> dict[str, Any]:
-        """As `covmis claims import --look --json` tells it."""
+        """Return what `covmis claims import --look --json` prints."""
         verdicts = self.verdicts()
         return {
             "form": self.understood.form,
@@ -135,7 +135,7 @@ class LookedAt(Result):
 
     @property
     def summary(self) -> Summary:
-        """Which column holds what, which columns are not used, and the first claims."""
+        """Return the content of each column, the unused columns, and the first claims."""
         understood = self.understood
         columns = [
             f"  {field} <- {column or 'the first column'}" for field, column in understood.columns.items()
@@ -154,7 +154,7 @@ class LookedAt(Result):
         return [*parts, "A preview: nothing was written."]
 
     def verdicts(self) -> list[tuple[str, int, str]]:
-        """Each verdict, how many claims have it, and whether it says misinformation; the most frequent first."""
+        """Return each verdict with its number of claims and whether it means misinformation, the most frequent first."""
         claims = self.understood.claims
         if "verdict" not in claims:
             return []
@@ -173,7 +173,7 @@ def import_claims(
     search: str,
     language: str,
 ) -> ImportedClaims:
-    """Add the claims of a file, or of Google's fact-checks for a search, to queries/claims.csv."""
+    """Add claims from a file, or from Google's fact-checks for a search, to queries/claims.csv."""
     if search:
         understood = _searched(search, language)
     elif path is None:
@@ -205,13 +205,13 @@ def import_claims(
 
 
 def _known_claims(study: Study) -> pd.DataFrame | None:
-    """The claim list as it is, if there is one with claims in it."""
+    """Return the existing claims, if any."""
     path = study.places.claims_csv
     return read_claims(path, "csv") if path.exists() and read_table(path, own=True).rows else None
 
 
 def before_run(study: Study) -> str:
-    """What the claims need before a run can find posts for them; nothing if they have queries, or posts name them."""
+    """Return what the claims still need before a run can find posts; empty if they have queries or given posts."""
     known = _known_claims(study)
     if known is None or _are_examples(known):
         has = "no claims" if known is None else "only the examples of `covmis new`"
@@ -222,7 +222,7 @@ def before_run(study: Study) -> str:
 
 
 def _are_examples(known: pd.DataFrame) -> bool:
-    """Whether the list is still that of `covmis new`, untouched: real claims take its place."""
+    """True if the list is still the unchanged example of `covmis new`, which imported claims replace."""
     with as_file(files("covmis_build") / "template/queries/claims.csv") as path:
         examples = read_claims(path, "csv")
     return claims_csv(known) == claims_csv(examples)
@@ -236,7 +236,7 @@ def _searched(search: str, language: str) -> ClaimList:
 
 
 def _refuse_other_texts(known: pd.DataFrame, fresh: pd.DataFrame, path: Path) -> None:
-    """An id represents one claim for ever: another list may not bring it with other words, unless these were edited."""
+    """Refuse other texts for existing claim ids. Texts changed by an edit are allowed."""
     known_rows = {row["claim_id"]: row for row in known.to_dict("records")}
     for row in fresh.to_dict("records"):
         mine = known_rows.get(row["claim_id"])
@@ -249,7 +249,7 @@ def _refuse_other_texts(known: pd.DataFrame, fresh: pd.DataFrame, path: Path) ->
 
 
 def _fill_in(known: pd.DataFrame, fresh: pd.DataFrame) -> tuple[dict[str, int], dict[str, int]]:
-    """Give known claims what the list has and they lack; how many, by field, and how many differ. Edits are not undone."""
+    """Fill empty fields of existing claims from the list. Returns numbers filled and differing by field. Edits are kept."""
     import pandas as pd
 
     rows = {row["claim_id"]: row for row in fresh.to_dict("records")}
@@ -275,7 +275,7 @@ def _appended(known: pd.DataFrame, added: pd.DataFrame) -> pd.DataFrame:
 
 
 def _keep_given_posts(given_file: Path, given: list[GivenPost]) -> int:
-    """Write the posts that the list names where the stage `retrieve` finds them, next to those of other lists."""
+    """Write the posts that the list contains where `retrieve` finds them, next to those of other lists."""
     posts = {(post.post_id, post.claim_id, post.kind) for post in given}
     if not posts:
         return 0
@@ -288,7 +288,7 @@ def _keep_given_posts(given_file: Path, given: list[GivenPost]) -> int:
 
 
 def lint_claims(study: Study, *, accept: Sequence[str]) -> Findings:
-    """The findings; those named in `accept` are carried out first, in queries/claims.csv."""
+    """Return the findings, after applying those in `accept` to queries/claims.csv."""
     with study.locked_inputs("covmis claims lint") if accept else nullcontext():
         claims = read_claims(study.places.claims_csv, "csv")
         findings = lint(claims)
@@ -300,7 +300,7 @@ def lint_claims(study: Study, *, accept: Sequence[str]) -> Findings:
 
 
 def select_claims(study: Study, top: int) -> Selection:
-    """Set `selected` in queries/claims.csv; counts, ranks and ties go to queries/selection.csv next to it."""
+    """Set `selected` in queries/claims.csv. Counts, ranks and ties go to queries/selection.csv."""
     if not study.places.table("hits").exists():
         raise InputError("there are no hits yet", remedy="Select all claims, then `covmis run retrieve`")
     with study.locked_inputs("covmis claims select"):

@@ -1,4 +1,4 @@
-"""Collecting for a study: its queries become searches, its archive takes the pages, its purge list holds back posts."""
+"""Collect posts for a study: its queries as searches, pages into its archive, without posts on its purge list."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ GAPS = ("query_id", "claim_id", "search", "since", "until", "reason")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to collect, how much is allowed, and whom to tell."""
+    """What to collect, the budget, and the progress callback."""
 
     budget: str = ""
     resume: bool = False
@@ -55,7 +55,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Collected(Result):
-    """What a crawl did: what it used, what is missing, and why it stopped early, if it did."""
+    """The result of a crawl: cost, gaps, and the reason if it stopped early."""
 
     platform: str
     budget: Budget
@@ -64,7 +64,7 @@ class Collected(Result):
 
     @property
     def gaps(self) -> list[Gap]:
-        """Stretches of time that a search did not cover."""
+        """Return the time ranges that a search did not cover."""
         return self.crawled.gaps
 
     def to_dict(self) -> dict[str, Any]:
@@ -79,7 +79,7 @@ class Collected(Result):
 
     @property
     def summary(self) -> Summary:
-        """What was fetched and spent, and the first of the gaps; nothing if nothing remained to be done."""
+        """Return what was fetched and spent, and the first gaps; empty if nothing was left to do."""
         crawled, spent = self.crawled, self.crawled.spent
         if not crawled.jobs:
             return []
@@ -96,14 +96,14 @@ class Collected(Result):
         return [*parts, *(["Go on with --resume."] if crawled.stopped else [])]
 
     def check(self) -> None:
-        """Raise what a platform's lasting fault amounts to; a budget that is used up is none."""
+        """Raise a permanent platform error. An exhausted budget is not an error."""
         if self.crawled.stopped and self.crawled.fault != "budget":
             raise ServiceError(self.crawled.stopped)
 
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """One platform of one study, with the plan of what remains to be done there."""
+    """One platform of a study, with the plan of its remaining work."""
 
     search: Searchable
     prices: Prices
@@ -114,10 +114,10 @@ class _Task:
     begun: Mapping[str, plans.Begun]
     jobs: list[Job]
     since: str
-    """When the plan was made: its budget counts from then on."""
+    """When the plan was made. Its budget counts from then on."""
 
     def crawl(self, connection: Connection, wanted: Wanted) -> Crawl:
-        """How to ask this platform; nothing that is to be forgotten is kept."""
+        """Return the crawl settings for this platform. Posts on the purge list are not stored."""
         return Crawl(
             connection.fetch, self.search.platform, self.prices, self.budget, notice=wanted.notice,
             keep=self.forget.without, renew=connection.renew,
@@ -126,7 +126,7 @@ class _Task:
 
 
 def _archive_here(study: Study) -> Path:
-    """The archive that takes what is collected."""
+    """Return the archive for collected posts."""
     folder = study.places.collected
     if folder not in study.places.archives:
         raise InputError(
@@ -138,7 +138,7 @@ def _archive_here(study: Study) -> Path:
 
 
 def _task(study: Study, source: str, wanted: Wanted) -> _Task:
-    """Plan what remains: the last plan's rest, or that and what the queries now ask for beyond it."""
+    """Plan the remaining work: that of the last plan, plus new requests by the queries."""
     if source == Source.X and not wanted.budget:
         raise InputError(
             "collecting from X costs money, and so does an estimate",
@@ -165,7 +165,7 @@ def _task(study: Study, source: str, wanted: Wanted) -> _Task:
 
 
 def _queries(study: Study, wanted: Wanted) -> pd.DataFrame:
-    """The queries of the selected claims, or of those that were named."""
+    """Return the queries of the selected claims, or of the named ones."""
     from covmis_build.claims.lists import read_claims
     from covmis_build.queries.build import build_queries
 
@@ -179,7 +179,7 @@ def _queries(study: Study, wanted: Wanted) -> pd.DataFrame:
 
 
 def collect(study: Study, source: str, wanted: Wanted) -> Collected:
-    """Fetch what the study's queries ask for and is not there yet; every page is on disk before the next is requested."""
+    """Fetch posts that the queries request and that are missing. Every page is saved before the next request."""
     task = _task(study, source, wanted)
     if not task.jobs:
         wanted.notice("Nothing remains to be collected: every query is covered up to now.")
@@ -198,7 +198,7 @@ def collect(study: Study, source: str, wanted: Wanted) -> Collected:
 
 
 def estimate(study: Study, source: str, wanted: Wanted) -> Estimate:
-    """Say what a crawl would find and cost. Only X counts, and bills for it; the others are not even asked."""
+    """Estimate the posts and cost of a crawl. Only X offers (and bills) counts; other platforms are not contacted."""
     task = _task(study, source, wanted)
     if source != Source.X:
         return replace(cost.estimate_free(task.jobs, task.prices), platform=source)
@@ -218,32 +218,32 @@ def estimate(study: Study, source: str, wanted: Wanted) -> Estimate:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LookedUp(Result):
-    """What became of the ids of a list: an outcome for each that was looked up, and what it took."""
+    """The result of looking up a list of ids: outcomes and cost."""
 
     listed: IdList
     outcomes: dict[str, tuple[str, str]]
-    """By post id: the outcome, and when it was found out."""
+    """Post id → outcome, and when it was found."""
     parts: list[Hydrated] = field(default_factory=list)
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many ids have which outcome."""
+        """Return the number of ids per outcome."""
         counted = Counter(outcome for outcome, _ in self.outcomes.values())
         return {outcome: counted[outcome] for outcome in id_lists.OUTCOMES}
 
     @property
     def left(self) -> int:
-        """How many ids are not looked up yet."""
+        """Return the number of ids not looked up yet."""
         return len(self.listed.post_ids) - len(self.outcomes)
 
     @property
     def spent(self) -> Spent:
-        """What it has used."""
+        """Return the cost."""
         return self.parts[-1].passes[-1].spent if self.parts else Spent()
 
     @property
     def stopped(self) -> str:
-        """Why it stopped early; empty if it did not."""
+        """Return why it stopped early; empty if it did not."""
         return next((part.stopped for part in self.parts if part.stopped), "")
 
     def to_dict(self) -> dict[str, Any]:
@@ -255,7 +255,7 @@ class LookedUp(Result):
 
     @property
     def summary(self) -> Summary:
-        """How many ids have which outcome, what it took, and what is left."""
+        """Return the outcomes, the cost, and what is left."""
         spent = f"{self.spent.requests:,} requests, ${self.spent.dollars:,.2f} spent."
         why = f": {self.stopped}" if self.stopped else ""
         left = [f"{self.left:,} ids are not looked up yet{why}. Go on with --resume."] if self.left else []
@@ -263,14 +263,14 @@ class LookedUp(Result):
         return [table, "", f"{spent} Each id stands in data/collect/outcomes.csv.", *left]
 
     def check(self) -> None:
-        """Raise what a platform's lasting fault amounts to; a budget that is used up is none."""
+        """Raise a permanent platform error. An exhausted budget is not an error."""
         if {crawled.fault for part in self.parts for crawled in part.passes} - {"", "budget"}:
             raise ServiceError(self.stopped)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PricedList(Result):
-    """What looking up a list would cost at most; nothing was asked."""
+    """The maximum cost of looking up a list. No request was made."""
 
     ids: int
     on_x: int
@@ -283,7 +283,7 @@ class PricedList(Result):
 
     @property
     def summary(self) -> Summary:
-        """How many ids, what X would bill, and that nothing was spent."""
+        """Return the number of ids and X's price, and that nothing was spent."""
         cost = f"at most ${self.dollars:,.2f} at the prices of {self.prices_date}"
         return [
             f"ids: {self.ids:,}, of which {self.on_x:,} on X",
@@ -293,7 +293,7 @@ class PricedList(Result):
 
 
 def price_of_ids(study: Study, file: Path | str | None, wanted: Wanted) -> PricedList:
-    """What looking up this list, or the rest of the last one, would cost at most."""
+    """Compute the maximum cost of looking up this list, or the rest of the last one."""
     listed, _, _ = _list(study, file, again=False, wanted=wanted)
     return _priced(listed, wanted)
 
@@ -304,7 +304,7 @@ def _priced(listed: IdList, wanted: Wanted) -> PricedList:
 
 
 def collect_ids(study: Study, file: Path | str | None, wanted: Wanted, *, again: bool = False) -> LookedUp:
-    """Look up every id of a list that is not looked up yet, and write down the outcomes; no file means the last list."""
+    """Look up all remaining ids of a list and record the outcomes. Without a file: the last list."""
     listed, day, begun = _list(study, file, again=again, wanted=wanted)
     priced = _priced(listed, wanted)
     if priced.on_x and not wanted.budget:
@@ -328,7 +328,7 @@ def collect_ids(study: Study, file: Path | str | None, wanted: Wanted, *, again:
 
 
 def _list(study: Study, file: Path | str | None, *, again: bool, wanted: Wanted) -> tuple[IdList, str, str]:
-    """The list without what is to be forgotten, the day that makes it another list, and when it was named."""
+    """Return the list without purged ids, the day that identifies it, and when it was registered."""
     day = dt.datetime.now(dt.UTC).strftime("%Y-%m-%d") if again else ""
     if file is not None:
         listed, begun = id_lists.read_ids(Path(file)), storage.moment()
@@ -345,9 +345,9 @@ def _list(study: Study, file: Path | str | None, *, again: bool, wanted: Wanted)
 def _parts(
     study: Study, listed: IdList, wanted: Wanted, day: str, begun: str
 ) -> Iterator[tuple[str, Hydrated]]:
-    """Each platform's part with its outcomes; one budget for all of them, and dollars only where posts cost some.
+    """Return each platform's part with its outcomes. They share one budget; dollars matter only if posts cost some.
 
-    What the same list has used before it was stopped counts.
+    The cost from before an interruption counts.
     """
     budget, forget, spent = read_budget(wanted.budget), read_list(study.places.purge_csv), Spent()
     earlier = plans.spent_since(study.places.collected, begun, "*/*.jsonl.zst", mode="ids")

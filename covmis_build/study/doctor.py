@@ -1,4 +1,4 @@
-"""What of covmis is ready on this machine, what is missing, and how to get it."""
+"""Check which parts of covmis are ready on this machine, which are missing, and how to install them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CORE = (
     "numpy", "openpyxl", "pandas", "pyarrow", "python-calamine", "rapidfuzz", "rich", "scikit-learn", "scipy", "snowballstemmer", "starlette", "tomlkit", "typer",
     "uvicorn", "zstandard",
 )  # fmt: skip
-"""What pyproject.toml names."""
+"""The packages that pyproject.toml requires."""
 EXTRAS = {
     "label-studio": (("label_studio_sdk",), "annotate in Label Studio"),
     "x": (("twarc",), "collect posts from X"),
@@ -47,7 +47,7 @@ OLDEST_JAVA = 17
 OF_SERVICES = {
     "GOOGLE_FACT_CHECK_KEY": "the key of `covmis claims import --search`",
 }
-"""Credentials that only the environment holds."""
+"""Credentials that are read only from the environment."""
 PROGRAMS = {
     "java": "Apache Spark needs Java 17: install a JRE",
     "chromium": "only for this project's own tests of pages: `make services`",
@@ -55,7 +55,7 @@ PROGRAMS = {
 
 
 class Kind(StrEnum):
-    """What a part is."""
+    """The kind of a component."""
 
     CORE = "core"
     EXTRA = "extra"
@@ -67,7 +67,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """A part of covmis, or something that it can use: its version or state, and how to get it."""
+    """A part of covmis or an optional program: version or state, and how to install it."""
 
     part: str
     kind: Kind
@@ -77,13 +77,13 @@ class Component:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Doctor(Result):
-    """What is there, and what is not."""
+    """The available and missing components."""
 
     parts: tuple[Component, ...]
 
     @property
     def missing(self) -> list[str]:
-        """Parts of the core that are not installed."""
+        """Return the required packages that are not installed."""
         return [part.part for part in self.parts if part.kind is Kind.CORE and part.state == "missing"]
 
     def to_dict(self) -> dict[str, Any]:
@@ -92,13 +92,13 @@ class Doctor(Result):
 
     @property
     def summary(self) -> Summary:
-        """A row a part."""
+        """Return one row per component."""
         rows = [(part.part, part.state, part.note) for part in self.parts]
         complete = [] if self.missing else ["", "The core is complete."]
         return [Listing(("part", "state", "note"), rows), *complete]
 
     def check(self) -> None:
-        """Raise if a part of the core is missing."""
+        """Raise an error if a required package is missing."""
         if self.missing:
             raise CheckFailed(f"covmis cannot do without {', '.join(self.missing)}: pip install covmis")
 
@@ -106,20 +106,20 @@ class Doctor(Result):
 def doctor(
     folder: Path | str | None = None, *, master: str = "", settings: Mapping[str, str] | None = None
 ) -> Doctor:
-    """Look which parts of covmis are ready on this machine; of credentials only whether they are set.
+    """Check which parts of covmis are ready on this machine. For credentials, check only whether they are set.
 
-    Of a study (default: the one whose study.toml is nearest upwards) also whether the addresses of its archive answer;
-    with Spark's `master`, and `settings` for it, which covmis its workers have, and whether these answer them.
+    In a study (default: the nearest study.toml upwards), also check whether the archive's URLs respond. With Spark's
+    `master` (and its `settings`), also check covmis's version on its workers, and whether these reach the archive.
     """
     from covmis_build.study.study import study_of
 
-    # while a purge has to be ended, one may ask what is missing here
+    # also allowed during an interrupted purge
     try:
         study = study_of(Path.cwd(), Path(folder) if folder else None, half_purged=True)
     except InputError:
         if folder:
             raise
-        study = None  # a study that cannot be read is no reason to stop
+        study = None  # a study that cannot be read must not stop the check
     far = [path for path in study.places.archives if isinstance(path, Address)] if study else []
     far += [study.places.far.address] if study and study.places.far else []
     workers = _workers(far, {**(settings or {}), "spark.master": master}) if master else ()
@@ -136,7 +136,7 @@ def _core() -> Iterator[Component]:
 
 
 def _extras() -> Iterator[Component]:
-    """An extra is ready if all of its modules are there."""
+    """Return the extras. An extra is ready if all its modules are installed."""
     for extra, (modules, what) in EXTRAS.items():
         missing = [module for module in modules if importlib.util.find_spec(module) is None]
         state = "ready" if not missing else "not installed" if len(missing) == len(modules) else "incomplete"
@@ -153,7 +153,7 @@ def _programs() -> Iterator[Component]:
 
 
 def _version_of_java() -> int:
-    """The first number of its version, as Spark starts it; before 9 that was 1."""
+    """Return the major version of the Java that Spark would start; before 9 it was called 1.x."""
     home = os.environ.get("JAVA_HOME")
     program = shutil.which("java", path=f"{home}/bin") if home else "java"
     command = [program or "java", "-version"]
@@ -163,7 +163,7 @@ def _version_of_java() -> int:
 
 
 def _archives(addresses: Sequence[Path]) -> Iterator[Component]:
-    """Whether the stores answer, with the credentials of this machine's environment."""
+    """Check whether the object stores respond with this machine's credentials."""
     for address in addresses:
         try:
             state, note = (
@@ -190,7 +190,7 @@ def _workers(addresses: Sequence[Path], settings: Mapping[str, str]) -> Iterator
 
 
 def _credentials() -> Iterator[Component]:
-    """Which credentials are set, in the environment or the keyring: their names, never their values."""
+    """Return the names of the credentials that are set (environment or keyring), never their values."""
     for name, what in NAMES.items():
         yield Component(name, Kind.CREDENTIAL, "set" if find(name) else "not set", what)
     for name, what in OF_SERVICES.items():

@@ -1,4 +1,4 @@
-"""Estimating from a corpus on disk: a study's own release with the study's knowledge, another person's from itself alone."""
+"""Estimate from a corpus on disk: the study's own release with the study's data, any other with only its own columns."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ UNSEEN = (
     "without the study, large near-duplicate groups that were not sampled are not known: intervals for all posts may be "
     "too narrow"
 )
-"""What a reader must know of every estimate of a corpus alone."""
+"""The notes for every estimate from a corpus alone."""
 
 
 def estimate_files(
@@ -46,8 +46,8 @@ def estimate_files(
 ) -> Estimates:
     """Estimate from the study in this folder, or from a corpus, and write the figures to the files `out`.
 
-    A corpus that lies outside of every study is estimated from its own probabilities. `figures_of` are what
-    `estimate_corpus` takes: by, calibrated, between, before, after, level.
+    A corpus outside every study is estimated from its own probabilities. `figures_of` are the options of
+    `estimate_corpus`: by, calibrated, between, before, after, level.
     """
     check_formats(out)
     study = open_study(folder) if corpus is None else study_of(corpus, folder)
@@ -72,7 +72,7 @@ def estimate_files(
 def regress_files(
     folder: Path | None, formula: str, *, out: Sequence[Path] = (), **options: Any
 ) -> Regression:
-    """A regression in the study in this folder, written to the files `out`."""
+    """Run a regression in the study in this folder and write it to the files `out`."""
     check_formats(out, FORMATS)
     fitted = open_study(folder).regress(formula, **options)
     for path in out:
@@ -90,7 +90,7 @@ def estimate_corpus(
     after: str | dt.date = "",
     level: float = 0.95,
 ) -> Estimates:
-    """The same for another person's corpus: from its own probabilities, without the pool that it was drawn from."""
+    """Estimate from someone else's corpus: with its own probabilities, without its target population."""
     frame = read_corpus(Path(corpus))
     labels = _labels(frame)
     figures = estimates(
@@ -101,7 +101,7 @@ def estimate_corpus(
 
 
 def _labels(frame: pd.DataFrame) -> list[str]:
-    """The label scheme of a corpus on its own: the paper's if it fits, else the labels it has."""
+    """Return the label scheme of a corpus alone: the paper's if it fits, else the occurring labels."""
     usual = Labels().values  # noqa: PD011 - a setting of ours
     present = sorted(set(frame["label"].dropna().astype(str)))
     if set(present) <= set(usual):

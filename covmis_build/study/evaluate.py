@@ -1,4 +1,4 @@
-"""Evaluating files: gold and systems with the label scheme of the study that gold belongs to; parts, and what they share."""
+"""Evaluate files: systems against gold with the label scheme of gold's study; splits, and leakage between them."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FilesToScore:
-    """Gold and systems as files name them, and the label scheme: as declared, the study's, or what gold has."""
+    """Gold and systems read from files, and the label scheme: as declared, the study's, or the labels in gold."""
 
     gold: Labelled
     systems: dict[str, list[Labelled]]
@@ -69,7 +69,7 @@ class FilesToScore:
     poles: list[str] | None
     labels_from_gold: bool
     study: Study | None = None
-    """The study that gold belongs to."""
+    """The study to which gold belongs."""
 
     @property
     def title(self) -> str:
@@ -78,21 +78,21 @@ class FilesToScore:
 
     @property
     def scheme(self) -> dict[str, Any]:
-        """What `score`, `compare` and `meta` take of it."""
+        """The scheme arguments of `score`, `compare` and `meta`."""
         return {"labels": self.labels, "order": self.order, "poles": self.poles}
 
     @property
     def columns(self) -> list[dict[str, str]]:
-        """Which column of each file is read as the labels."""
+        """The label column of each file."""
         sides = [("gold", self.gold), *((name, run) for name, runs in self.systems.items() for run in runs)]
         return [{"of": side, "file": table.name, "column": table.label_column} for side, table in sides]
 
     def joined_by(self, *, by_position: bool) -> tuple[str, ...]:
-        """By what the rows of gold and systems are joined."""
+        """Return the key that joins the rows of gold and systems."""
         return gold_and_systems(self.gold, self.systems, by_position=by_position).joined_by
 
     def people(self, file: str) -> str | None:
-        """The file of people's labels: as named, the one of the release that gold is the corpus of, or none."""
+        """Return the file of individual labels: as named, or the one in gold's release, or none."""
         if file:
             return None if file == "none" else file
         gold = Path(self.gold.file)
@@ -100,7 +100,7 @@ class FilesToScore:
         return str(beside) if gold.stem == "corpus" and beside.is_file() else None
 
     def design(self) -> Design | None:
-        """How gold's items were drawn, if the study at hand drew them."""
+        """Return how gold's items were sampled, if this study sampled them."""
         return design_of_gold(self.study, self.gold.table) if self.study else None
 
 
@@ -108,7 +108,7 @@ def files_to_score(
     gold: str, systems: Sequence[str], *, id_column: str = "", labels: Sequence[str] = (),
     order: Sequence[str] = (), poles: Sequence[str] = (), folder: Path | None = None,
 ) -> FilesToScore:  # fmt: skip
-    """Read FILE[:COLUMN] of gold and [NAME=]FILE[:COLUMN] of each system, and find the label scheme."""
+    """Read gold (FILE[:COLUMN]) and each system ([NAME=]FILE[:COLUMN]), and find the label scheme."""
     _, table = read_spec(gold, id_column)
     study = study_of(Path(table.file), folder)
     in_gold = {label for label in table.labels() if label}
@@ -130,15 +130,16 @@ def score_files(
     files: FilesToScore, over: str, *, clusters: str | None, probabilities: str | None, by: Sequence[str], people: str,
     seed: int, **how: Any,
 ) -> Scores | ScoresOverPosts:  # fmt: skip
-    """Score the systems: over gold's items, or over all posts that they were drawn from.
+    """Score the systems over gold's items, or over all posts of the target population.
 
-    `people` is the file with everybody's labels; of a release, annotations.csv next to gold is taken unless it is "none".
+    `people` is the file with all individual labels. For a release the default is annotations.csv next to gold; "none"
+    omits it.
     """
     how |= {"probabilities": probabilities, "title": files.title}
     if check_over(over) is Over.POSTS:
         design = (
             files.design() if probabilities == "" else None
-        )  # a named column of probabilities comes first
+        )  # a named column of probabilities takes precedence
         return score_over_posts(files.gold, files.systems, design=design, **how)
     return score(
         files.gold,
@@ -152,7 +153,7 @@ def score_files(
 
 
 def published_scores(gold: Path, shown: Collection[str]) -> str:
-    """The scores that others published for this very file of gold, in these measures; empty if there are none."""
+    """Return scores that others published for this gold file, in these measures; empty if there are none."""
     published = published_for(gold, corpora_folder())
     if published is None:
         return ""
@@ -169,7 +170,7 @@ def score_soft_files(
     people: str, systems: Sequence[str], *, labels: Sequence[str], order: Sequence[str], folder: Path | None,
     clusters: str | None, probabilities: str | None, **how: Any,
 ) -> SoftScores:  # fmt: skip
-    """Score systems' shares of the labels against the labels of several people; [NAME=]FILE[:COLUMN] each."""
+    """Score systems' label distributions against the labels of several people; each system is [NAME=]FILE[:COLUMN]."""
     table = people_table(people, how.pop("id", ""))
     study = study_of(Path(table.file), folder)
     scheme = study.settings.labels if study else None
@@ -183,7 +184,7 @@ def score_soft_files(
 
 
 def _named_files(specs: Sequence[str]) -> dict[str, Path | Labelled]:
-    """The systems of [NAME=]FILE[:COLUMN] each; a file without a named column may have shares."""
+    """Return the systems of [NAME=]FILE[:COLUMN]. A file without a named column may contain probabilities."""
     files: dict[str, Path | Labelled] = {}
     for name, file, column in map(parts_of_spec, specs):
         if name in files:
@@ -197,20 +198,20 @@ def _named_files(specs: Sequence[str]) -> dict[str, Path | Labelled]:
 
 
 SIMILAR, TOGETHER = "similar texts", "kept together"
-"""The key of near-duplicates, and the column that says which items no division parts."""
+"""The key for near-duplicates, and the column of groups that every split keeps together."""
 MOST_LOOKED_AT = 5
-"""Divisions that `split_file` looks at for what their parts share: five folds; more of one kind tell nothing new."""
+"""Maximum number of splits that `split_file` checks for leakage: five folds. More of the same kind add no information."""
 
 
 @dataclass(frozen=True, repr=False)
 class Divided(Result):
-    """How many items each division has in each part, what was kept in one part, and what the parts share."""
+    """The result: items per split and part, groups kept together, and what the parts share."""
 
     sizes: pd.DataFrame
     findings: list[str]
     file: Path
     groups: pd.DataFrame | None = None
-    """For each key, and for all together: how many groups it makes, the share of items in groups, and the largest."""
+    """For each key and all keys together: number of groups, share of items in groups, largest group."""
 
     def to_dict(self) -> dict[str, Any]:
         """As `covmis evaluate split --json` prints it."""
@@ -219,7 +220,7 @@ class Divided(Result):
 
     @property
     def summary(self) -> Summary:
-        """The first divisions, and what their parts share."""
+        """Return the first splits, and what their parts share."""
         groups: Summary = [] if self.groups is None else ["Kept in one part:", self.groups]
         return [self.sizes.head(20), *groups, *self.findings, f"Written: {self.file}"]
 
@@ -229,9 +230,9 @@ def split_file(  # noqa: PLR0913 - every option is named
     similarity: float | None = None, text: str = "text", time: str = "",
     fractions: Sequence[float] = (0.7, 0.1, 0.2), progress: Progress = silent, **how: Any,
 ) -> Divided:  # fmt: skip
-    """Write the parts of a file's items, a row each, once `leakage` has looked at them.
+    """Write the parts of a file's items, one row each, after a `leakage` check.
 
-    What the column `group` holds together stays together unless `group` is "none".
+    Items with the same value in the column `group` stay in one part unless `group` is "none".
     """
     import pandas as pd
 
@@ -277,7 +278,7 @@ def split_file(  # noqa: PLR0913 - every option is named
 
 @dataclass(frozen=True)
 class _Texts:
-    """The texts of items, and which of them are near-duplicates: computed once for division, groups and check."""
+    """The texts of items and their near-duplicates, computed once for splitting, groups and leakage check."""
 
     words: list[str]
     pairs: Pairs
@@ -285,7 +286,7 @@ class _Texts:
 
 
 def _groups(keys: Mapping[str, Values], size: int) -> pd.DataFrame | None:
-    """How each key, and all together bind items into groups; None where nothing does."""
+    """Return the groups that each key (and all keys together) forms; None without groups."""
     import pandas as pd
 
     alone = [(name, [key]) for name, key in keys.items()]
@@ -305,7 +306,7 @@ def _groups(keys: Mapping[str, Values], size: int) -> pd.DataFrame | None:
 
 
 def _far_from(parts: pd.DataFrame, fractions: Sequence[float]) -> list[str]:
-    """Parts that whole groups left more than two points larger or smaller than was asked for."""
+    """Report parts that whole groups made more than two points larger or smaller than requested."""
     if len(parts.columns) > 1:
         return []
     lines = []
@@ -322,7 +323,7 @@ def _shared_by_parts(
     table: pd.DataFrame, parts: pd.DataFrame, keys: Mapping[str, Values], texts: _Texts | None,
     similarity: float | None, progress: Progress,
 ) -> list[str]:  # fmt: skip
-    """What the parts share, in sentences; a division that does not keep what it promised is refused, not written."""
+    """Describe what the parts share. A split that breaks its guarantee is refused, not written."""
     findings: list[str] = []
     for name in parts.columns:
         for key, values in keys.items():
@@ -362,9 +363,10 @@ def leakage_of_files(
     group: Sequence[str] = (),
     progress: Progress = silent,
 ) -> tuple[Leakage, list[str]]:
-    """What the parts of a file's items share, with the parts as `split_file` writes them; and why times are not compared.
+    """Check what the parts of a file's items share, and report why times are not compared.
 
-    `group` names the columns whose values are compared, besides the texts; without it those whose names covmis knows.
+    `parts` is a file as `split_file` writes it. `group` names the columns to compare in addition to the texts; the default
+    is the columns whose names covmis knows.
     """
     _, items = read_spec(str(file), id_column)
     part = _parts_of(items, parts)
@@ -386,7 +388,7 @@ def leakage_of_files(
 
 
 def _parts_of(items: Labelled, parts: str) -> list[str]:
-    """The part of each item, by its id where both files have ids."""
+    """Return the part of each item, joined by id if both files have ids."""
     named = ":" in parts and not Path(parts).exists()
     path, _, column = parts.rpartition(":") if named else (parts, "", "part")
     divided = read_labels(Path(path), label_column=column)

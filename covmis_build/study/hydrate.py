@@ -1,4 +1,4 @@
-"""Hydrating: the texts of a release brought back from posts that the reader has."""
+"""Hydrate a release: restore its texts from the reader's own posts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Hydration(Result):
-    """How many posts have their text again, and where the corpus and the list of what is gone stand."""
+    """The result: restored posts, the corpus, and the list of missing posts."""
 
     rows: int
     gone: int
@@ -44,11 +44,11 @@ class Hydration(Result):
     list: Path
     reasons: dict[str, int]
     intake: Intake
-    """What was understood of each file of the archives."""
+    """What was detected and imported from each archive file."""
 
     @property
     def found(self) -> int:
-        """Posts that have their text again."""
+        """Number of posts with restored text."""
         return self.rows - self.gone
 
     def to_dict(self) -> dict[str, Any]:
@@ -61,19 +61,19 @@ class Hydration(Result):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What deserves care."""
+        """Return what the user should check."""
         return ("texts are for your own work: the platforms' terms apply.",)
 
     @property
     def summary(self) -> Summary:
-        """How many have their text again, why the others have not, and what must be said of the archives' files."""
+        """Return the number of restored texts, the reasons for missing ones, and notes on the archive files."""
         told = ", ".join(f"{count:,} {why}" for why, count in self.reasons.items())
         gone = [f"{self.gone:,} are gone ({told}): {self.list}"] if self.gone else []
         there = f"{self.found:,} of {self.rows:,} posts have their text again: {self.corpus}"
         return [there, *gone, *self.intake.told()]
 
     def check(self) -> None:
-        """Refuse files of the archives that cannot be left as they are: posts in them are no posts that are gone."""
+        """Refuse unreadable archive files: their posts are not missing but unread."""
         self.intake.check()
 
 
@@ -86,11 +86,10 @@ def hydrate(
     mask: bool = True,
     progress: Progress = silent,
 ) -> Hydration:
-    """Bring texts back to a corpus of ids (default: the study's own) from these archives (default: the study's).
+    """Restore texts of a corpus of ids (default: the study's) from these archives (default: the study's).
 
-    A corpus and archives need no study; where there is one, its purge list holds. Files are read as the study says, or
-    the settings.toml of the release. A table with a column of ids (tweet_id, label, as others publish them) comes back
-    with a column of texts.
+    A study is not required; if there is one, its purge list applies. Files are parsed with the study's settings, or the
+    release's settings.toml. A table with only an id column (such as tweet_id, label) returns with a text column.
     """
     source = file or (study.places.release / "corpus.parquet" if study else Path("corpus.parquet"))
     beside = study.places.build if study and file is None else source.parent
@@ -124,7 +123,7 @@ def hydrate(
 
 
 class There(NamedTuple):
-    """The posts that archives have, and what was understood of each file."""
+    """The posts found in the archives, and what was detected in each file."""
 
     posts: pd.DataFrame
     intake: Intake
@@ -137,12 +136,12 @@ def posts_of(
     progress: Progress = silent,
     purge_list: Path | None = None,
 ) -> There:
-    """The posts of these items as they are in the archives, the same copy that `covmis run` chooses.
+    """Return these items' posts from the archives: the same copy that `covmis run` chooses.
 
-    Of the options it matters how files are read, not which posts a study wants.
+    Only the options for parsing files matter, not those for selecting posts.
 
-    A post that is not there, that its platform no longer gives or that the study's purge list names is a row without
-    text; `availability` says why.
+    A post that is missing, no longer available on its platform, or on the purge list becomes a row without text;
+    `availability` gives the reason.
     """
     forget = read_list(purge_list) if purge_list else Forget()
     wanted = items[["claim_id", "post_id"]].drop_duplicates()

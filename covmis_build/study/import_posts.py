@@ -1,4 +1,4 @@
-"""Importing posts: a file is converted once into the archive's neutral form, with a report next to it."""
+"""Convert a file of posts once to covmis's own format, with a report."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ImportedPosts(Result):
-    """What was written, and of how many posts; lines that could not be read are in the report."""
+    """The written file and its number of posts. Unreadable lines are in the report."""
 
     file: str
     report: str
@@ -40,7 +40,7 @@ class ImportedPosts(Result):
 
     @property
     def summary(self) -> Summary:
-        """What was written, and what comes next."""
+        """Return what was written and the next step."""
         return [
             f"{counted(self.posts, 'posts')} written to {self.file}; what was understood: {self.report}",
             "Next: `covmis run`.",
@@ -48,15 +48,15 @@ class ImportedPosts(Result):
 
     @property
     def warnings(self) -> list[str]:
-        """How much could not be read."""
+        """Return how much could not be parsed."""
         rows = f"{counted(self.unreadable, 'rows')} could not be read; the report counts them by reason"
         return [rows] if self.unreadable else []
 
 
 def import_posts(study: Study, path: Path | str, progress: Progress = silent) -> ImportedPosts:
-    """Convert a file into data/archive/posts-NAME.jsonl.zst; refused where `look` has open questions.
+    """Convert a file to data/archive/posts-NAME.jsonl.zst. Refused if `look` has open questions.
 
-    What queries/purge.csv names is omitted.
+    Posts in queries/purge.csv are left out.
     """
     path = place(path)
     seen = look(path, study)
@@ -99,7 +99,7 @@ def _imported(study: Study, path: Path, target: Path, seen: Look, progress: Prog
     report = study.places.folder / "data" / "collect" / f"{target.name}.json"
     files = [
         asdict(file) | {"posts": [], "problems": []} for file in seen.files
-    ]  # no post: one may be forgotten later
+    ]  # The report contains no posts, so a later purge need not change it.
     about = {**source, "posts": count, "unreadable": problems, "look": files}
     storage.write_text(report, json.dumps(about, ensure_ascii=False, indent=1) + "\n")
     return ImportedPosts(study.places.relative(target), study.places.relative(report), count, unreadable)

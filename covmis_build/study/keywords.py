@@ -1,4 +1,4 @@
-"""A claim's keywords: compared with the saved ones, and saved."""
+"""A claim's keywords: compare with the saved ones, and save."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SavedKeywords(Result):
-    """The keywords that a claim has now, and those that it had before."""
+    """A claim's new and previous keywords."""
 
     claim_id: str
     keywords: list[str]
@@ -53,12 +53,12 @@ class SavedKeywords(Result):
 
     @property
     def warnings(self) -> list[str]:
-        """What may be meant otherwise in them."""
+        """Return remarks on ambiguous keywords."""
         return remarks_on(self.keywords)
 
     @property
     def summary(self) -> Summary:
-        """What was saved, and what comes next."""
+        """Return what was saved and the next step."""
         if self.keywords == self.before:
             return [f"Claim {self.claim_id} has these keywords already."]
         was = " | ".join(self.before) or "none"
@@ -69,7 +69,7 @@ class SavedKeywords(Result):
 
 
 def remarks_on(queries: Iterable[str]) -> list[str]:
-    """Signs of other search languages, and exclusions that may be meant otherwise; each remark once."""
+    """Return remarks on syntax of other search languages and ambiguous exclusions, each once."""
     remarks: list[str] = []
     for line in queries:
         remarks += foreign(line)
@@ -83,7 +83,7 @@ def remarks_on(queries: Iterable[str]) -> list[str]:
 def set_keywords(
     study: Study, claim: str, keywords: str | Sequence[str], *, instead_of: Sequence[str] | None
 ) -> SavedKeywords:
-    """Save a claim's keywords in queries/claims.csv, with what stood there before in its edits."""
+    """Save a claim's keywords in queries/claims.csv. Its `edits` record the previous ones."""
     kept = readable_keywords(keywords)
     path = study.places.claims_csv
     with study.locked_inputs("covmis queries set"):
@@ -100,7 +100,7 @@ def set_keywords(
 
 
 def keywords_now(claims: pd.DataFrame, claim: str) -> list[str]:
-    """The keywords that the claim list has for a claim."""
+    """Return a claim's keywords in the claim list."""
     row = claims[claims["claim_id"] == claim]
     if row.empty:
         raise NoClaim.of(claim, claims["claim_id"])
@@ -110,7 +110,7 @@ def keywords_now(claims: pd.DataFrame, claim: str) -> list[str]:
 def tune(
     study: Study, keywords: str | Sequence[str], saved: Sequence[str] = (), *, progress: Progress = silent
 ) -> Tuned:
-    """What keywords, or those of a claim by its id, find compared with the saved ones, and what each of their words does."""
+    """Compare the matches of keywords (or a claim's) with the saved ones, and the effect of each word."""
     lines = lines_of(keywords)
     path = study.places.claims_csv
     language = ""
@@ -130,7 +130,7 @@ def tune(
 
 
 def tuned(words: Words, keywords: Sequence[str], saved: Sequence[str], language: str = "") -> Tuned:
-    """The same, asked of words that are open, of keywords in this language."""
+    """The same for an open word index and keywords in this language."""
     node, before = read_keywords(keywords, language), numbers_of(words, read_keywords(saved, language))
     rows = numbers_of(words, node)
     words_do = effects(node, rows, lambda rest: numbers_of(words, rest)) if node is not None else []
@@ -139,12 +139,12 @@ def tuned(words: Words, keywords: Sequence[str], saved: Sequence[str], language:
 
 
 def count(words: Words, keywords: Sequence[str], language: str = "") -> int:
-    """How many posts keywords find."""
+    """Count the posts that keywords match."""
     return len(numbers_of(words, read_keywords(keywords, language)))
 
 
 def numbers_of(words: Words, node: Node | None) -> Rows:
-    """The numbers of the posts that `covmis run` would find with this query, ascending."""
+    """Return the numbers of the posts that `covmis run` would match with this query, ascending."""
     if node is None:
         return np.empty(0, np.int64)
     pages = list(dict.fromkeys(leaf for leaf in all_leaves(node) if isinstance(leaf, Address)))
@@ -157,7 +157,7 @@ def numbers_of(words: Words, node: Node | None) -> Rows:
 
 @dataclass(frozen=True, slots=True)
 class MarkedPost:
-    """A post, its text in pieces: each with whether the query asks for it."""
+    """A post as pieces of text, each with whether it matches the query."""
 
     post_id: str
     created_at: str
@@ -165,16 +165,16 @@ class MarkedPost:
 
 
 def suggested(words: Words, text: str, language: str) -> Suggestions:
-    """Queries proposed for the text of a claim, asked of words that are open."""
+    """Suggest queries for a claim's text from an open word index."""
     return suggest(text, words, language=language, samples=0)
 
 
 def marked_posts(
     words: Words, claim: Claim, keywords: Sequence[str], which: str = "found", most: int = 20
 ) -> list[MarkedPost]:
-    """Some of the posts that keywords find, that only they find (new), or that only the saved ones do (lost).
+    """Return some posts that match the keywords, only these (new), or only the saved ones (lost).
 
-    `nearest`: the posts that are nearest to the claim by their words, and that neither of them finds.
+    `nearest`: the posts most similar to the claim in words that match neither.
     """
     node, saved = (read_keywords(lines, claim.language) for lines in (keywords, claim.keywords))
     rows, before = numbers_of(words, node), numbers_of(words, saved)
@@ -205,7 +205,7 @@ def _pieces(text: str, node: Node | None) -> list[tuple[str, bool]]:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim of the claim list, as far as its keywords are concerned."""
+    """A claim with what its keywords need."""
 
     claim_id: str
     text: str
@@ -213,13 +213,13 @@ class Claim:
     keywords: list[str]
 
     def tagged(self, lines: Sequence[str]) -> str:
-        """Keywords as they are tried without the claim: with its language where their letters depend on it."""
+        """Add the claim's language to keywords if the meaning of their characters depends on it."""
         tag = f"[{self.language}] " if turkish.is_one(self.language) else ""
         return "\n".join(line if keywords_of(line)[1] else tag + line for line in lines)
 
 
 def claims_of(study: Study) -> list[Claim]:
-    """The claims of the claim list as it is now."""
+    """Return the claims of the current claim list."""
     path = study.places.claims_csv
     if not path.exists():
         return []

@@ -1,4 +1,4 @@
-"""How a study reaches its Label Studio: the one that its settings name, or the local one."""
+"""Connect a study with its Label Studio: the server in its settings, or the local one."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ TOKEN = "LABEL_STUDIO_API_KEY"  # noqa: S105 - the variable's name
 
 @contextmanager
 def connected(study: Study) -> Iterator[LabelStudio]:
-    """A connection to the study's Label Studio, closed at the end."""
-    makers_client()  # or the word that an extra is missing, before anything is started
+    """Open a connection to the study's Label Studio and close it at the end."""
+    makers_client()  # raises MissingExtra before anything is started
     label_studio = _connection(study)
     try:
         yield label_studio
@@ -37,7 +37,7 @@ def connected(study: Study) -> Iterator[LabelStudio]:
 
 
 def _connection(study: Study) -> LabelStudio:
-    """The study's Label Studio: the one that it names, with the token that belongs to it, or the local one."""
+    """Return the study's Label Studio: the configured server with its token, or the local one."""
     url = study.settings.annotation.label_studio_url.rstrip("/")
     if url:
         return LabelStudio(url, credentials.need_for(TOKEN, url).reveal())
@@ -49,7 +49,7 @@ def _connection(study: Study) -> LabelStudio:
 
 
 def login(address: str, asked: Callable[[str], str]) -> str:
-    """Store the token that this asks for, for this server alone; the server's address as it counts."""
+    """Store the token for this server only. Returns the server's normalised URL."""
     here = credentials.origin(address)
     credentials.store(TOKEN, here, credentials.Secret(asked(here).strip()))
     return here
@@ -58,8 +58,8 @@ def login(address: str, asked: Callable[[str], str]) -> str:
 def push_round(
     study: Study, label_studio: LabelStudio, round_: RoundFolder, work: dict[str, list[str]], guideline: str
 ) -> list[SentProject]:
-    """Make or complete everybody's project."""
-    own = round_.folder / "label_config.xml"  # of a question of its own
+    """Create or complete each annotator's project."""
+    own = round_.folder / "label_config.xml"  # for rounds with another question
     config = study_config(own if round_.asks_relevance else study.places.label_config, round_.scheme)
     _ensure_users(study, list(work))
     return projects.push_round(
@@ -68,24 +68,24 @@ def push_round(
 
 
 def used_by(round_: RoundFolder) -> bool:
-    """Whether this round has projects on a Label Studio."""
+    """True if this round has projects in a Label Studio."""
     return bool(projects.known_projects(round_))
 
 
 def _ensure_users(study: Study, codes: list[str]) -> None:
-    """On the local server, everybody who gets a project is a user."""
+    """On the local server, create missing users for these annotators."""
     if not study.settings.annotation.label_studio_url:
         server.up(server.local_server(), codes, say=lambda _: None)
 
 
 def pull_round(study: Study, round_: RoundFolder) -> Pulled:
-    """Bring back what is on Label Studio."""
+    """Import the labels from Label Studio."""
     with connected(study) as label_studio:
         return projects.pull_round(label_studio, round_, now=storage.moment())
 
 
 def compare_rounds(study: Study, rounds: Iterable[RoundFolder]) -> list[projects.Compared]:
-    """How these rounds' labels on Label Studio compare with the record; rounds that never went there are omitted."""
+    """Compare these rounds' labels in Label Studio with the record. Rounds without projects are omitted."""
     there = [round_ for round_ in rounds if used_by(round_)]
     if not there:
         return []
@@ -94,7 +94,7 @@ def compare_rounds(study: Study, rounds: Iterable[RoundFolder]) -> list[projects
 
 
 def adjudicate_round(study: Study, round_: RoundFolder, adjudicator: str, *, discuss: bool) -> Pulled:
-    """Bring back decisions from Label Studio, and send what is still to be decided."""
+    """Import decisions from Label Studio, and send open disagreements."""
     with connected(study) as label_studio:
         _ensure_users(study, [adjudicator])
         return projects.adjudicate_round(
@@ -105,7 +105,7 @@ def adjudicate_round(study: Study, round_: RoundFolder, adjudicator: str, *, dis
 
 
 def forget(study: Study, post_ids: list[str]) -> int:
-    """Remove purged posts' tasks from all projects; how many."""
+    """Remove purged posts' tasks from all projects. Returns their number."""
     rounds = [round_ for round_ in record.every_round(study.places.rounds) if used_by(round_)]
     if not rounds:
         return 0

@@ -1,4 +1,4 @@
-"""Looking at a file of posts: what it is understood to be, before anything is read into the study."""
+"""Preview a file of posts: its detected format and content. Nothing is imported."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from covmis_build.archive import columns, streams
 from covmis_build.archive.formats import nested
 from covmis_build.archive.formats.post import iso
 from covmis_build.archive.intake import in_words
-from covmis_build.archive.reader import How, file_of, open_job, read
+from covmis_build.archive.reader import ReadingOptions, file_of, open_job, read
 from covmis_build.cleaning.language import fits, languages
 from covmis_build.errors import BrokenIds, InputError, MissingExtra, counted
 from covmis_build.options import Cleaning, Columns
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
     from covmis_build.study.study import Study
 
 ROWS = 10_000
-"""Rows of a file that are looked at; the form of columns is settled over all of them."""
+"""Number of rows in the preview; the format of each column is detected from all of them."""
 SHOWN = 3
 IN_LANGUAGE = 100
-"""Texts whose language is looked at."""
+"""Number of texts whose language is checked."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeenPost:
-    """A post as it will be read."""
+    """A post as it will be imported."""
 
     post_id: str
     created_at: str
@@ -52,7 +52,7 @@ class SeenPost:
 
 @dataclass(slots=True)
 class Problem:
-    """What cannot be read, how often among the rows looked at, and the first of them."""
+    """A reason why rows cannot be parsed, with its frequency in the preview and the first example."""
 
     reason: str
     count: int
@@ -61,13 +61,13 @@ class Problem:
 
     @property
     def in_words(self) -> tuple[str, str]:
-        """The reason, and where, with an example."""
+        """Return the reason with place and example."""
         return in_words(self.reason, self.row, self.example)
 
 
 @dataclass(slots=True)
 class SeenFile:
-    """What one file of posts is understood to be; `settings` is the table to paste into study.toml."""
+    """Preview of one file of posts. `settings` is a table to paste into study.toml."""
 
     file: str
     form: str = ""
@@ -86,7 +86,7 @@ class SeenFile:
     questions: list[str] = field(default_factory=list)
     settings: str = ""
     from_settings: bool = False
-    """Whether study.toml says how it is read."""
+    """True if study.toml defines how the file is parsed."""
 
     @property
     def asks(self) -> list[str]:
@@ -95,7 +95,7 @@ class SeenFile:
 
     @property
     def lines(self) -> list[str]:
-        """What was understood, line by line."""
+        """Return the detected format and content, line by line."""
         first = "the first " * (self.rows == ROWS)
         waits = bool(self.questions) and not self.rows
         seen = (
@@ -145,23 +145,23 @@ class SeenFile:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Look(Result):
-    """What a file of posts is understood to be; of a compressed file with several inside, each of them."""
+    """File preview: the detected format and content. An archive (zip, tar) has one entry per file."""
 
     files: list[SeenFile]
 
     @property
     def questions(self) -> list[str]:
-        """What must be answered before it can be read."""
+        """Return the questions to answer before the file can be imported."""
         return [f"{seen.file}: {question}" for seen in self.files for question in seen.questions]
 
     @property
     def summary(self) -> Summary:
-        """What was understood of each file."""
+        """Return the preview of each file."""
         return [line for seen in self.files for line in (*seen.lines, "")]
 
 
 def look(path: Path | str, study: Study | None = None) -> Look:
-    """What a file is understood to be; nothing is read into a study."""
+    """Preview a file. Nothing is imported."""
     path = place(path)
     if not path.is_file():
         raise InputError("is no file", file=path, remedy="Name a file of posts")
@@ -173,24 +173,24 @@ def look(path: Path | str, study: Study | None = None) -> Look:
     return Look(list(seen.values()))
 
 
-def how_of(study: Study | None) -> How:
-    """How the study says that posts are to be read; its claims are known once it was run."""
+def how_of(study: Study | None) -> ReadingOptions:
+    """Return the study's options for parsing posts. Its claims are known after the first run."""
     if study is None:
-        return How()
+        return ReadingOptions()
     table = study.places.table("claims")
     claims = study.claims["claim_id"] if table.exists() else ()
-    return How.of(study.settings.retrieval, claims)
+    return ReadingOptions.of(study.settings.retrieval, claims)
 
 
 def name_in(path: Path, study: Study | None) -> str:
-    """The file's name, as it has it in the study's archive if it is there."""
+    """Return the file's name, relative to the study's archive if it is there."""
     for archive in study.places.archives if study else ():
         if path.resolve().is_relative_to(archive.resolve()):
             return path.resolve().relative_to(archive.resolve().parent).as_posix()
     return path.name
 
 
-def _look(job: streams.Job, how: How, path: Path, study: Study | None) -> SeenFile:
+def _look(job: streams.Job, how: ReadingOptions, path: Path, study: Study | None) -> SeenFile:
     seen = SeenFile(file_of(job))
     if job.kind == streams.TABLE:
         try:
@@ -216,8 +216,8 @@ def _look(job: streams.Job, how: How, path: Path, study: Study | None) -> SeenFi
     return seen
 
 
-def _see_without_header(seen: SeenFile, job: streams.Job, how: How) -> None:
-    """Of a table that cannot be read with its first line as a header, the columns and settings without one, if that can be read."""
+def _see_without_header(seen: SeenFile, job: streams.Job, how: ReadingOptions) -> None:
+    """Try to parse a table without header, and return its columns and settings if that succeeds."""
     without = replace(how.rule(job.name) or Columns(), files="*", header=False)
     with suppress(InputError):
         understood = open_job(job, how._replace(rules=(without,))).understood
@@ -225,11 +225,11 @@ def _see_without_header(seen: SeenFile, job: streams.Job, how: How) -> None:
 
 
 def _files(job: streams.Job) -> str:
-    """The file's name as `files` of a rule has it."""
+    """Return the file name as a rule's `files` pattern."""
     return job.name.partition("/")[2] or job.name
 
 
-def _see_rows(seen: SeenFile, job: streams.Job, how: How, path: Path, study: Study | None) -> None:
+def _see_rows(seen: SeenFile, job: streams.Job, how: ReadingOptions, path: Path, study: Study | None) -> None:
     problems: dict[str, Problem] = {}
     times: list[str] = []
     texts: list[tuple[str, str]] = []
@@ -261,9 +261,10 @@ def _see_rows(seen: SeenFile, job: streams.Job, how: How, path: Path, study: Stu
 
 
 def _in_other_languages(texts: Sequence[tuple[str, str]], study: Study | None) -> list[str]:
-    """A note if cleaning would drop most of these texts, each with its platform's tag, for their languages.
+    """Return a note if cleaning would drop most of these texts (each with its platform's tag) for their language.
 
-    The detector takes half a second to load: it is asked only where neither tags nor function words say that texts stay.
+    The language detector takes half a second to load. It runs only if neither tags nor function words show that the texts
+    would be kept.
     """
     cleaning = study.settings.cleaning if study else Cleaning()
     by_tag, kept = cleaning.language_source == "platform", set(cleaning.languages)
@@ -277,7 +278,7 @@ def _in_other_languages(texts: Sequence[tuple[str, str]], study: Study | None) -
         return []
     try:
         found = languages([text for text, _ in texts], [tag for _, tag in texts], cleaning)
-    except MissingExtra:  # cleaning says so
+    except MissingExtra:  # cleaning reports it
         return []
     others = Counter(language for language in found if language and not fits(language, cleaning))
     if others.total() * 2 <= len(texts):

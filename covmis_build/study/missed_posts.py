@@ -1,7 +1,7 @@
-"""What the posts that queries miss say: their words, addresses and languages, and queries that would find them.
+"""Analyse relevant posts that no query matches: their words, URLs and languages, and queries that would match them.
 
-Learned from every post that people called relevant and that no query finds today, whatever recall round showed it. A query
-made of them praises itself: whether it helps, the next recall draw says, whose numbers are its own.
+The analysis uses all posts labelled relevant in any recall round that no current query matches. The gain of a query
+made from them is overestimated on the same posts. The next recall draw, with new random numbers, measures it validly.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ if TYPE_CHECKING:
     from covmis_build.study.study import Study
 
 FEW = 2
-"""Posts that have to link to an address before it is one that they share."""
+"""Minimum number of posts that must link to a URL before covmis reports it as shared."""
 EXAMPLES = 3
-"""Missed posts that a page shows of a claim."""
+"""Number of example posts per claim on the page."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class MissedPosts(Result):
-    """What is missed, claim by claim (those with most of it first), and over all claims."""
+    """The missed posts by claim (most missed first) and in total."""
 
     claims: Mapping[str, str]
     learned: Mapping[str, Learned]
     addresses: tuple[tuple[str, int], ...]
-    """Pages that several missed posts link to, and how many do."""
+    """URLs that several missed posts link to, with their number."""
     languages: tuple[tuple[str, int, int], ...]
-    """Languages as detected: missed and found relevant posts that were drawn."""
+    """Detected language, missed and matched relevant sampled posts."""
 
     @property
     def queries(self) -> pd.DataFrame:
-        """A row a claim and width: a query that would find what was missed."""
+        """Return one row per claim and width: a query that would match missed posts."""
         rows = [
             (claim, query.width, query.expression, query.posts, query.missed, query.held_out, len(learned.posts))
             for claim, learned in self.learned.items()
@@ -64,7 +64,7 @@ class MissedPosts(Result):
 
     @property
     def shared(self) -> pd.DataFrame:
-        """A row a claim and word: how many of the claim's labelled missed posts, and of the archive's, have it."""
+        """Return one row per claim and word: its number of posts among labelled missed posts and in the archive."""
         rows = [
             (claim, unit.unit, unit.missed, len(learned.posts), unit.posts)
             for claim, learned in self.learned.items()
@@ -74,7 +74,7 @@ class MissedPosts(Result):
 
     @property
     def summary(self) -> Summary:
-        """For each claim its words and its queries; what links and languages tell."""
+        """Return the words and queries for each claim, and findings on links and languages."""
         if not self.learned:
             return [
                 "No post was labelled relevant that today's queries miss: nothing can be learned from them."
@@ -96,7 +96,7 @@ class MissedPosts(Result):
 
     @property
     def told(self) -> list[str]:
-        """What links and languages tell."""
+        """Return the findings on links and languages."""
         lines = []
         if self.addresses:
             lines.append(f"They link to {', '.join(f'{page} ({count})' for page, count in self.addresses)}.")
@@ -117,7 +117,7 @@ class MissedPosts(Result):
 def missed_posts(
     study: Study, rounds: Sequence[RoundFolder], *, read: Sequence[int] = READ, progress: Progress = silent
 ) -> MissedPosts:
-    """Learn from the posts of these recall rounds that people called relevant."""
+    """Analyse the posts that these recall rounds found relevant."""
     relevant = relevant_posts(study, rounds)
     missed = relevant[relevant["missed"]]
     claims = study.claims
@@ -148,7 +148,7 @@ def missed_posts(
 
 
 def relevant_posts(study: Study, rounds: Sequence[RoundFolder]) -> pd.DataFrame:
-    """The items of these rounds that people called relevant: claim_id, post_id, text, weight (1/p), missed (today)."""
+    """Return the relevant items of these rounds: claim_id, post_id, text, weight (1/p), missed (by today's queries)."""
     answers = gold_of(rounds)
     frozen = pd.concat([folder.items() for folder in rounds], ignore_index=True)
     yes = frozen["item_id"].isin(set(answers.loc[answers["label"] == YES, "item_id"])) & (
@@ -164,7 +164,7 @@ def relevant_posts(study: Study, rounds: Sequence[RoundFolder]) -> pd.DataFrame:
 
 
 def write_recall_page(study: Study, report: RecallReport, missed: MissedPosts) -> Path:
-    """Write recall, examples of what is missed, and queries for it as a page, data/build/recall.html; its path."""
+    """Write recall, missed examples and suggested queries to the page data/build/recall.html. Returns its path."""
     places, whole = study.places, report.figures.iloc[0]
     steps = [
         ("near, or found by a query", report.facts.pairs_found + report.facts.pairs_missed),
@@ -180,7 +180,7 @@ def write_recall_page(study: Study, report: RecallReport, missed: MissedPosts) -
     if corpus.exists():
         steps.append(("in the corpus", len(storage.read_column(corpus, "item_id"))))
     examples = [
-        (missed.claims[claim], f"{post.post_id}: {post.text}")  # the id: by it a purge finds the page
+        (missed.claims[claim], f"{post.post_id}: {post.text}")  # A purge finds the page by the id.
         for claim, learned in missed.learned.items()
         for post in sorted(learned.posts, key=lambda post: (-post.weight, post.post_id))[:EXAMPLES]
     ]
@@ -195,7 +195,7 @@ def write_recall_page(study: Study, report: RecallReport, missed: MissedPosts) -
 
 
 def _with_texts(rows: pd.DataFrame, missed: MissedPosts) -> pd.DataFrame:
-    """The claims' texts in place of their ids."""
+    """Replace the claims' ids by their texts."""
     return rows.assign(claim_id=rows["claim_id"].map(dict(missed.claims))).rename(
         columns={"claim_id": "claim"}
     )

@@ -1,4 +1,4 @@
-"""A new study: settings with their defaults, and the template's files."""
+"""Create a study: default settings and the template's files."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 
 def is_study(folder: Path) -> bool:
-    """Whether there is a study in this folder."""
+    """True if this folder contains a study."""
     return (folder / STUDY_TOML).is_file()
 
 
 def new_study(folder: Path, title: str, own: Mapping[Path, bytes] | None = None) -> list[str]:
-    """Write a new study into this folder, which must be empty or not be there; the names of its files.
+    """Create a study in this empty or new folder. Returns the names of its files.
 
-    `own` are files of this study, in place of the template's or next to them. What an interrupted try has left there
-    does not count: it has no study.toml, which is written last.
+    `own` are additional files, or replacements of template files. Leftovers of an interrupted attempt are ignored: they
+    include no study.toml, which is written last.
     """
     template = _texts(files("covmis_build") / "template")
     texts = {folder / name: text.encode() for name, text in template} | dict(own or {})

@@ -1,4 +1,4 @@
-"""Opening a round: the next claims' sampled posts are frozen, with the settings that made their tables."""
+"""Open a round: freeze the next claims' sampled posts, with the settings used to build their tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from covmis_build.annotation.answers import known_label, labels_and_keys
 from covmis_build.annotation.channels.sheets import ROW, read_rows
 from covmis_build.annotation.checks import how_many, own_again
 from covmis_build.annotation.frozen_items import freeze, frozen_items, next_claims
-from covmis_build.annotation.gold import How, check_seals
+from covmis_build.annotation.gold import LabelSource, check_seals
 from covmis_build.annotation.guideline import as_html, read_guideline
 from covmis_build.annotation.round_folder import RoundKind
 from covmis_build.annotation.training import frozen_anew, known_items, write_key, written_reasons
@@ -43,9 +43,10 @@ def open_round(
     study: Study, claims: int | Sequence[str], *, pilot: bool, run: bool, predictions: Sequence[Path] = (),
     progress: Progress = silent,
 ) -> Round:  # fmt: skip
-    """Freeze the next claims' sampled posts, or those of these claims, in the order of claims.csv.
+    """Freeze the sampled posts of the next claims, or of these claims, in the order of claims.csv.
 
-    Stale tables are made first, or refused. The hashes of `predictions` are noted: they cannot have seen the round's labels.
+    Out-of-date tables are refused, or rebuilt with `run`. The hashes of `predictions` are recorded as proof that these
+    files existed before the round's labels.
     """
     if missing := [path for path in predictions if not path.is_file()]:
         raise InputError("is no file", file=missing[0], remedy="Name a file of predictions")
@@ -56,7 +57,7 @@ def open_round(
         tables = {
             name: storage.read_table(study.places.table(name), name) for name in ("sample", "claims", "draws")
         }
-        for name, key in {"items": "item_id", "posts": "post_id"}.items():  # of many more, what was drawn
+        for name, key in {"items": "item_id", "posts": "post_id"}.items():  # load only the sampled rows
             drawn = set(tables["sample"][key])
             tables[name] = storage.read_table(study.places.table(name), name, among=(key, drawn))
         draws = tables.pop("draws")
@@ -105,7 +106,7 @@ def guideline_html(study: Study) -> Markup:
 def _named(
     claims: pd.DataFrame, draws: pd.DataFrame, sample: pd.DataFrame, named: Sequence[str]
 ) -> pd.DataFrame:
-    """These claims of the table, if a draw looked at each."""
+    """Return these claims of the table, if every one took part in a draw."""
     if not named:
         raise InputError("no claim is named")
     looked_at = {*draws["claim_id"], *sample["claim_id"]}
@@ -122,9 +123,9 @@ def _keep_draws(
     study: Study, draws: pd.DataFrame, tables: Mapping[str, pd.DataFrame], earlier: Sequence[pd.DataFrame],
     count: int, named: Sequence[str] | None, number: str,
 ) -> None:  # fmt: skip
-    """Write the draws that are opened to the ledger, those that added nothing, too.
+    """Write the draws to the ledger, including those that added nothing.
 
-    The ledger comes before the round: a draw without a trace would give items the wrong probability.
+    The ledger is written before the round: a missing draw would give items a wrong probability.
     """
     begun = {claim for frozen in earlier for claim in frozen["claim_id"]}
     taken = {item for frozen in earlier for item in frozen["item_id"]}
@@ -149,7 +150,7 @@ def _nothing_left(claim: str) -> InputError:
 
 
 def nothing_kept() -> InputError:
-    """The error about tables that are current and empty."""
+    """Return the error for current but empty tables."""
     return InputError(
         "no post was found and kept, so that there is nothing to draw from",
         remedy="`covmis status` shows where posts were lost, `covmis queries try` what the queries find",
@@ -157,7 +158,7 @@ def nothing_kept() -> InputError:
 
 
 class Known(NamedTuple):
-    """Posts whose label is known: frozen in some round, the labels, and why."""
+    """Posts with a known label: frozen items, labels, and reasons."""
 
     frozen: pd.DataFrame
     gold: pd.DataFrame
@@ -165,7 +166,7 @@ class Known(NamedTuple):
 
 
 def open_training(study: Study, items: int, pass_mark: float | None, sheet: Path | None = None) -> Round:
-    """Freeze posts whose gold is known, from sealed rounds or a sheet, for everybody to practise on."""
+    """Open a training round with posts of known gold, from sealed rounds or a sheet, for all annotators."""
     with study.locked_rounds("covmis round open"):
         number = record.next_number(study.places.rounds, RoundKind.TRAINING)
         known = _known_from_sheet(study, sheet) if sheet else _known_from_seals(study)
@@ -179,11 +180,11 @@ def open_training(study: Study, items: int, pass_mark: float | None, sheet: Path
 
 
 def _hide_posts(study: Study, round_: Round, checks: int) -> None:
-    """Freeze the posts of sealed rounds that are hidden in this one: checks for everybody, everybody's own again."""
+    """Hide posts of sealed rounds in this one: checks for all annotators, repeats for each."""
     options, seed = study.settings.annotation, study.settings.seed
     number = f"{RoundKind.CHECKS}{round_.number}"
     known = _known_from_seals(study)
-    # what earlier rounds did not show cannot be shown now: it would tell such a post from the others
+    # Fields that earlier rounds did not show are not shown here: they would reveal the hidden posts.
     alike = [tuple(shown) == options.show for shown in known.frozen["show"]]
     known = known._replace(frozen=known.frozen[alike])
     for_all = known_items(known.frozen, known.gold, checks, number=number, seed=seed)
@@ -202,10 +203,10 @@ def _open_beside(
     study: Study, kind: RoundKind, number: str, known: Known, chosen: list[str], pass_mark: float | None = None,
     *, repeats: dict[str, list[str]] | None = None, besides: Sequence[str] = (),
 ) -> RoundFolder:  # fmt: skip
-    """Freeze posts of earlier rounds again, with the key of those `chosen` for their known label."""
+    """Freeze posts of earlier rounds again, with a key of those `chosen` for their known label."""
     settings = study.settings
     people = settings.annotation.people
-    options = replace(settings.annotation, annotators=people, per_item=len(people))  # everybody labels each
+    options = replace(settings.annotation, annotators=people, per_item=len(people))  # all label each post
     home = kind.folder(study.places.rounds)
     items = frozen_anew(
         known.frozen, besides or chosen, number=number, seed=settings.seed, salt=secrets.token_hex(16)
@@ -231,7 +232,7 @@ def _known_from_seals(study: Study) -> Known:
 
 
 def _known_from_sheet(study: Study, sheet: Path) -> Known:
-    """The posts of a sheet with the columns item_id and label, and reason if there is one."""
+    """Return the posts of a sheet with the columns item_id, label, and optional reason."""
     rows = read_rows(sheet, ("item_id", "label")).whole(sheet)
     labels: dict[str, str] = {}
     for row in rows:
@@ -254,7 +255,7 @@ def _known_from_sheet(study: Study, sheet: Path) -> Known:
                 row=int(row[ROW]), remedy="Name items as claim|post, as the reports do",
             )  # fmt: skip
     gold = pd.DataFrame(
-        [(item, label, How.ADJUDICATED, "") for item, label in labels.items()],
+        [(item, label, LabelSource.ADJUDICATED, "") for item, label in labels.items()],
         columns=["item_id", "label", "how", "round"],
     )
     reasons = {row["item_id"].strip(): reason for row in rows if (reason := row.get("reason", "").strip())}
@@ -262,7 +263,7 @@ def _known_from_sheet(study: Study, sheet: Path) -> Known:
 
 
 def _anywhere(study: Study, wanted: set[str]) -> pd.DataFrame:
-    """These items as a round has frozen them, else as they are among the cleaned posts."""
+    """Return these items as frozen in a round, otherwise from the cleaned posts."""
     known = frozen_items(study.places.rounds)
     known = known[known["item_id"].isin(wanted)]
     missing = ("item_id", wanted - set(known["item_id"]))

@@ -1,4 +1,4 @@
-"""Planning a sample: the draw per claim and kind, what another one would cost, and how wide its intervals come out."""
+"""Plan a sample: the current draw per claim and query type, the cost of alternatives, and their interval widths."""
 
 from __future__ import annotations
 
@@ -37,28 +37,28 @@ PLAN_COLUMNS = {
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SamplePlan(Result):
-    """The draw of today's items and settings, and what smaller and bigger ones would cost and tell."""
+    """The draw for the current items and settings, and the cost and precision of other sample sizes."""
 
     strata: pd.DataFrame
-    """A row per claim and stratum: how many posts, their probability, how many are expected and drawn."""
+    """One row per claim and stratum: posts, probability, expected and sampled number."""
     items: int
     drawn: int
     deviation: float
-    """The standard deviation of the whole sample's size."""
+    """Standard deviation of the total sample size."""
     per_claim: int
     per_item: int
     plans: pd.DataFrame
-    """A row per target: items, hours, half-widths."""
+    """One row per target: items, hours, half-widths."""
     cost: Cost
     precision: Precision
     share: float = field(default=0.5)
     weights_up_to: float = math.inf
-    """What `[retrieval] ranked` allows."""
+    """Largest weight that `[retrieval] ranked` allows."""
     with_costs: bool = True
-    """Whether the plans are shown, too; without them the draw alone."""
+    """True if the plans are shown as well as the draw."""
 
     def to_frame(self) -> pd.DataFrame:
-        """The plans."""
+        """Return the plans."""
         return self.plans
 
     def to_dict(self) -> dict[str, Any]:
@@ -73,7 +73,7 @@ class SamplePlan(Result):
 
     @property
     def summary(self) -> Summary:
-        """The draw, and what other targets would cost, as tables with sentences."""
+        """Return the draw and the cost of other targets as tables with sentences."""
         names = {"claim_id": "claim", "stratum": "kind", "posts": "N"}
         columns = [*names, "probability", "expected", "certain", "drawn", "frozen"]
         parts: list[str | pd.DataFrame] = [
@@ -89,7 +89,7 @@ class SamplePlan(Result):
 
     @property
     def draw_sentences(self) -> list[str]:
-        """What the draw means."""
+        """Explain the draw."""
         expected = float(self.strata["expected"].sum())
         said = [
             (
@@ -125,7 +125,7 @@ class SamplePlan(Result):
 
     @property
     def plan_sentences(self) -> list[str]:
-        """How the plans were calculated, and what else a sample of this size can tell."""
+        """Explain how the plans were computed, and what else a sample of this size can show."""
         if self.cost.seconds is None:
             hours = (
                 "Hours are unknown, since no label so far has a time: give the seconds per label (`--seconds`, in Python "
@@ -149,7 +149,7 @@ class SamplePlan(Result):
 
 @dataclass(frozen=True)
 class ToPlan:
-    """What plans of a study are made of: today's items, prepared for it, and what a label takes."""
+    """Input of plans: the study's current items, prepared, and the time per label."""
 
     settings: Settings
     items: pd.DataFrame
@@ -160,7 +160,7 @@ class ToPlan:
     def plans(
         self, targets: Sequence[int] = TARGETS, *, seconds: float = 0.0, share: float = 0.5, per_item: int = 0
     ) -> pd.DataFrame:
-        """A row for each target: items, hours, half-widths; `seconds` and `per_item` are in place of what is known."""
+        """Return one row per target: items, hours, half-widths. `seconds` and `per_item` override known values."""
         annotation = replace(self.settings.annotation, per_item=per_item or self.settings.annotation.per_item)
         return costs(
             self.pool, self.settings.sampling, annotation, seconds=seconds or self.cost.seconds, targets=targets,
@@ -169,7 +169,7 @@ class ToPlan:
 
 
 def to_plan(study: Study) -> ToPlan:
-    """Read today's items for plans."""
+    """Read the current items for plans."""
     path = study.places.table("items")
     if not path.is_file():
         raise InputError("there are no cleaned posts yet", file=path, remedy="Run `covmis run` first")
@@ -191,10 +191,10 @@ def plan_sample(
     r_squared: float = 0.3,
     per_item: int = 0,
 ) -> SamplePlan:
-    """Draw from today's items, and calculate what other targets per claim would cost.
+    """Draw from the current items, and compute the cost of other targets per claim.
 
-    `seconds` is what a label takes (default: as in the rounds so far), `share` the share that widths are planned for,
-    `r_squared` what predictions are expected to explain, `per_item` how many people label an item (default: as set).
+    `seconds` is the time per label (default: that of the rounds so far), `share` the share for which widths are planned,
+    `r_squared` the expected explained variance of predictions, `per_item` the annotators per item (default: as set).
     """
     known = to_plan(study)
     items, settings = known.items, known.settings
@@ -203,7 +203,7 @@ def plan_sample(
         audit=settings.annotation.audit, strata=known.strata, chances=ranked_chances(study.places, settings, items),
     )  # fmt: skip
     plans = known.plans(targets, seconds=seconds, share=share, per_item=per_item)
-    # A claim of fixed size does not vary, although its strata do.
+    # The size of a claim with fixed size does not vary, even if that of its strata does.
     fixed = drawn.sample.loc[[design_of(name).FIXED_SIZE for name in drawn.sample["design"]], "claim_id"]
     free = ~drawn.expected["claim_id"].isin(fixed)
     target = settings.annotation.claims_per_round

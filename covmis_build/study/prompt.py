@@ -1,4 +1,4 @@
-"""Asking a language model about a study's frozen items, or a file of posts: requests out, answers in, nothing sent."""
+"""Ask a language model about frozen items or a file of posts: write requests, import answers. Only `ask` sends anything."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from covmis_build.study.study import Study
 
 SEEN = ["item_id", "claim", "text", "show", "created_at", "cards", "quoted", "parent", "media"]
-"""The columns of frozen items that `text.shown` reads."""
+"""Columns of frozen items that `text.shown` needs."""
 SHOWN = 20
-"""Answers that name no single label, shown with their reasons."""
+"""Maximum number of unusable answers shown with their reasons."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class WrittenRequests(Result):
-    """The requests that were written; `template` is the hash of template and guideline."""
+    """The written requests. `template` is the hash of template and guideline."""
 
     requests: int
     template: str | None
@@ -49,13 +49,13 @@ class WrittenRequests(Result):
 
     @property
     def summary(self) -> Summary:
-        """What was written, and what is next."""
+        """Return what was written and the next step."""
         return [f"Wrote {self.requests:,} requests to {self.file}. Answers come back with `--answers FILE`."]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Answered(Result):
-    """`predictions` and `failures` (answers that name no single label, with the reason), agreement with people in `pairs`."""
+    """`predictions`, `failures` (answers without a single label, with the reason), and agreement with people in `pairs`."""
 
     predictions: pd.DataFrame
     failures: pd.DataFrame
@@ -64,7 +64,7 @@ class Answered(Result):
     file: Path
 
     def to_dict(self) -> dict[str, Any]:
-        """The numbers, the failures and, in a study with labels, the pairs of judges."""
+        """Return the numbers, the failures and, in a study with labels, the pairs of annotators."""
         told = {
             "predictions": len(self.predictions),
             "failures": self.failures,
@@ -74,7 +74,7 @@ class Answered(Result):
 
     @property
     def summary(self) -> Summary:
-        """In words and tables: how many, the first failures, agreement, what is next."""
+        """Return counts, the first failures, agreement and the next step as text and tables."""
         said, failures = len(self.predictions), self.failures
         parts: list[str | pd.DataFrame] = [
             f"{said:,} answers name one label; {len(failures):,} do not; {self.unanswered:,} items have no answer.",
@@ -92,7 +92,7 @@ class Answered(Result):
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """The items to ask about (item_id, claim, text), and what the study says of them."""
+    """The items to ask about (item_id, claim, text), with the study's data on them."""
 
     items: pd.DataFrame
     labels: list[str]
@@ -100,7 +100,7 @@ class Questions:
 
     @classmethod
     def of(cls, study: Study | None, posts: pd.DataFrame | str | Path | None, labels: list[str]) -> Self:
-        """The study's frozen items, or posts with an id and a claim."""
+        """Return the study's frozen items, or posts with an id and a claim."""
         values = labels or (list(study.settings.labels.values) if study else [])
         if not values:
             raise InputError(
@@ -109,7 +109,7 @@ class Questions:
         return cls(_frozen(study) if study and posts is None else _posts(posts), values, study)
 
     def requests(self, template: str | Path | None = None, *, text_alone: bool = False) -> list[Request]:
-        """A request for each item, with the study's guideline."""
+        """Return a request for each item, with the study's guideline."""
         guideline = self.study.places.guideline if self.study else None
         return prompt(
             self.items, self.labels,
@@ -127,7 +127,7 @@ class Questions:
         sampling: Sampling | None = None,
         text_alone: bool = False,
     ) -> WrittenRequests:
-        """Write a request for each item; batches name the model that is to answer."""
+        """Write a request for each item. Batch files name the model."""
         if form not in set(Form):
             raise UnknownName(f"no form of requests is called '{form}'", remedy=nearest(form, Form))
         how = sampling or Sampling()
@@ -151,14 +151,14 @@ class Questions:
         with_schema: bool = True,
         progress: Progress = silent,
     ) -> asking.Requested:
-        """Send the items' texts to a server and keep every answer in the journal; see `models.asking`."""
+        """Send the items' texts to a server and store every answer in the journal; see `models.asking`."""
         return asking.ask(
             self.requests(template, text_alone=text_alone), server, sampling, Path(journal), budget=budget,
             with_schema=with_schema, progress=progress,
         )  # fmt: skip
 
     def read(self, answers: str | Path, out: str | Path) -> Answered:
-        """Read the answers and write predictions, with agreement with people where the study has labels."""
+        """Read the answers, write predictions, and compare with people if the study has labels."""
         answered = read_answers(Path(answers), self.labels)
         items = [*answered.predictions["item_id"], *answered.failures["item_id"]]
         asked = set(self.items["item_id"].astype(str))
@@ -174,7 +174,7 @@ class Questions:
 
 
 def labels_of(study: Study) -> pd.DataFrame | None:
-    """All labels of people, of all rounds; none that somebody took back."""
+    """Return people's labels of all rounds, without withdrawn ones."""
     import pandas as pd
 
     from covmis_build.annotation.answers import present
@@ -187,7 +187,7 @@ def labels_of(study: Study) -> pd.DataFrame | None:
 
 
 def _frozen(study: Study) -> pd.DataFrame:
-    """The study's frozen items that can be asked about: no pilots, nothing purged, nothing but what people see."""
+    """Return the frozen items to ask about: no pilots or purged items, and only what annotators see."""
     from covmis_build.annotation.frozen_items import frozen_items
 
     frozen = frozen_items(study.places.rounds)
@@ -218,7 +218,7 @@ def _posts(posts: pd.DataFrame | str | Path | None) -> pd.DataFrame:
 
 
 def key_of(variable: str) -> str:
-    """The key in this environment variable; none where none is named."""
+    """Return the API key in this environment variable; None if no variable is named."""
     if variable and not os.environ.get(variable):
         raise InputError(
             f"the environment has no {variable}", remedy="Set it to the key, or leave --key-env out"

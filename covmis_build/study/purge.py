@@ -1,7 +1,7 @@
-"""Purging: posts and authors go from every place of a study, and a kill on the way only means to continue.
+"""Purge posts and authors from every place of a study. An interrupted purge can be resumed.
 
-First everything that is to be forgotten is found and noted in the journal; then each place forgets; then the whole
-study is searched byte by byte. Every step may be repeated. What others made, and what lies outside the study, is named.
+First covmis finds everything to delete and records it in the journal. Then it deletes it in each place, and finally
+searches all bytes of the study. Every step can be repeated. It names files that others made or that lie outside the study.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from covmis_build.addresses import Address
 from covmis_build.annotation.round_folder import RoundKind
 from covmis_build.archive import rewriting
 from covmis_build.archive.forgetting import Forget
-from covmis_build.archive.reader import How
+from covmis_build.archive.reader import ReadingOptions
 from covmis_build.archive.taking_out import take_out
 from covmis_build.archive.traces import UNREADABLE, Traces, words_of
 from covmis_build.archive.walk import archive_files, unfinished_writes
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 KNOWN_FORMS = {".parquet", ".csv", ".json", ".jsonl", ".txt", ".md", ".html", ".zst", ".gz"}
-"""Files of data/build that the search can read; of others nobody knows what they hold."""
+"""File types in data/build that the search can read. The content of other types is unknown."""
 
 KEPT_OF_BUILD = {".lock", ".rounds.lock", ".inputs.lock", "ledger.jsonl", ".files.json"}
 
@@ -52,10 +52,10 @@ MAY_NAME_POSTS = {
     "items.parquet", "labels.parquet", "decisions.parquet", "seal.json", "round.json", "report.json", "summary.json",
     "label_studio.json", "frame.parquet", "draws.parquet",
 }  # fmt: skip
-"""Files of rounds that keep the ids of emptied rows: seals, labels and their counts need them."""
+"""Files of rounds that keep the ids of purged rows: seals, labels and their counts need them."""
 
 BY_WORDS = ("build:", "release:", "outputs:")
-"""Places where a file is recognised by the words that it holds: until they are done, the journal keeps the words."""
+"""Places where files are recognised by a purged text's words. The journal keeps the words until they are done."""
 
 OUTSIDE = (
     "Copies elsewhere (backups, releases given to others, Label Studio's own database files) are not reached."
@@ -64,7 +64,7 @@ OUTSIDE = (
 
 @dataclass(slots=True, repr=False)
 class Purged(Result):
-    """What was done where, what could not be done, and what is not covmis' to change."""
+    """The result: actions by place, failures, and files that covmis does not change."""
 
     posts: int = 0
     places: list[tuple[str, int, str]] = field(default_factory=list)
@@ -78,24 +78,24 @@ class Purged(Result):
 
     @property
     def warnings(self) -> list[str]:
-        """What could not be done, and what somebody should look at."""
+        """Return failures, and what the user should check."""
         return [*self.problems, *self.notes]
 
     @property
     def summary(self) -> Summary:
-        """What was done where, and what no command reaches."""
+        """Return the actions by place, and what no command can delete."""
         told = f"To be deleted: {counted(self.posts, 'posts')}."
         return [told, Listing(("place", "count", "what"), self.places), OUTSIDE]
 
     def check(self) -> None:
-        """Raise if a place could not be purged."""
+        """Raise an error if a place could not be purged."""
         if self.problems:
             raise CheckFailed(
                 f"{len(self.problems)} places could not be purged; mend them and run `covmis purge` again"
             )
 
     def attempt(self, place: str, act: Callable[[], T], otherwise: T) -> T:
-        """Run one act. If it fails, note the error and continue with the other places."""
+        """Run one action. If it fails, record the error and continue with the other places."""
         try:
             return act()
         except CovmisError as error:
@@ -109,9 +109,9 @@ def purge(
     study: Study, *, posts: Iterable[str] = (), authors: Iterable[str] = (), outside: bool = False,
     progress: Progress = silent,
 ) -> Purged:  # fmt: skip
-    """Put these on the study's list, and take everything on that list, and all that was begun, out of every place.
+    """Add these posts and authors to the study's list, then delete everything on it, and all unfinished purges.
 
-    Archives outside the study's folder are rewritten only if `outside` says so.
+    Archives outside the study's folder are rewritten only with `outside`.
     """
     places = study.places
     more = purging.read_keys([*posts, *authors])
@@ -153,12 +153,12 @@ def purge(
 
 
 def _is_ours(places: Places, path: Path) -> bool:
-    """Whether a path leads into the study's folder, whatever its links say."""
+    """True if a path is inside the study's folder after resolving links."""
     return not isinstance(path, Address) and path.resolve().is_relative_to(places.folder.resolve())
 
 
 def _archive(places: Places) -> list[Path]:
-    """Every file of the archives, hidden ones too; what a killed write of covmis has left goes at once."""
+    """Return every file of the archives, including hidden ones. Leftovers of interrupted writes are deleted at once."""
     there = [place for place in places.archives if place.exists()]
     for path in unfinished_writes(there):
         storage.remove(path)
@@ -167,7 +167,7 @@ def _archive(places: Places) -> list[Path]:
 
 
 def _find(purged: Purged, places: Places, forget: Forget, files: list[Path]) -> purging.Unfinished:
-    """All that is to be forgotten, with the posts that show something of it, on disk before anything is changed."""
+    """Find everything to delete, and the posts that show part of it. Recorded on disk before any change."""
     from covmis_build.annotation.forgetting import in_context
 
     begun = purging.unfinished(places)
@@ -200,7 +200,7 @@ def _find(purged: Purged, places: Places, forget: Forget, files: list[Path]) -> 
 
 
 def _note_nameless(purged: Purged, places: Places, files: list[Path]) -> None:
-    """Say where an author's posts can be found only by their ids."""
+    """Report where an author's posts can be found only by id."""
     for path in files:
         if purged.attempt(places.relative(path), partial(rewriting.names_no_authors, path), otherwise=False):
             purged.notes.append(
@@ -210,7 +210,7 @@ def _note_nameless(purged: Purged, places: Places, files: list[Path]) -> None:
 
 
 def _of_authors_by_id(places: Places, forget: Forget) -> set[str]:
-    """Frozen posts whose ids name their author, as Bluesky's do: the archive may not have them any more."""
+    """Return frozen posts whose id contains their author (Bluesky), even if no longer in the archive."""
     people = {
         author.removeprefix("author:") for author in forget.authors if author.startswith("author:bsky:")
     }
@@ -225,7 +225,7 @@ def _of_authors_by_id(places: Places, forget: Forget) -> set[str]:
 
 
 def _showing(places: Places, posts: set[str]) -> dict[str, set[str]]:
-    """The posts that quote or answer one that is to be forgotten, as far as the build knows."""
+    """Return the posts that quote or answer a purged one, according to the build."""
     path = places.table("posts")
     if not path.exists():
         return {"quoted": set(), "parent": set()}
@@ -237,7 +237,7 @@ def _showing(places: Places, posts: set[str]) -> dict[str, set[str]]:
 
 
 def _words(places: Places, posts: set[str]) -> set[str]:
-    """Pieces of the texts that go, where they are known: to search for at the end."""
+    """Return pieces of the purged texts, where known, for the final search."""
     texts: set[str] = set()
     for path in [places.table("posts"), *places.frozen]:
         if path.exists():
@@ -249,17 +249,17 @@ def _words(places: Places, posts: set[str]) -> set[str]:
 def _forget(
     purged: Purged, study: Study, unfinished: purging.Unfinished, files: list[Path], progress: Progress
 ) -> None:
-    """Let each place forget, whatever becomes of the others."""
+    """Delete in each place, even if another place fails."""
     from covmis_build.annotation import round_folder as record
     from covmis_build.annotation.forgetting import forget_context
 
     places, forget = study.places, unfinished.forget
     posts = sorted(forget.posts)
-    # first what repeats the archive: once a file is rewritten, a kill would leave parts that no later purge looks for
+    # Copies of the archive first: once a file is rewritten, no later purge would look for them after an interruption.
     for store in dict.fromkeys((places.far_store, places.store)):
         purged.attempt("build", partial(storage.remove, store), None)
     lines = changed = 0
-    how = How.of(study.settings.retrieval)
+    how = ReadingOptions.of(study.settings.retrieval)
     for number, path in enumerate(files):
         progress("archive", number, len(files))
         count = purged.attempt(places.relative(path), partial(_lines_rewritten, path, forget, how), 0)
@@ -269,7 +269,7 @@ def _forget(
         ("archive", lines, f"lines or pages changed, in {changed:,} of {len(files):,} files")
     )
     showing = {"quoted": unfinished.quoting, "parent": unfinished.answering}
-    # before the rounds forget: afterwards nothing tells that a model may have learned from such a post
+    # Before the rounds: afterwards it is unknown which models learned from such a post.
     learned = purged.attempt("models", partial(_models, places, set(posts)), list[str]())
     purged.places.append(("models", len(learned), "trained models removed; train them again"))
     purged.notes += [f"{name}: removed, since it may have been trained on such a post" for name in learned]
@@ -303,18 +303,18 @@ def _forget(
     purged.places.append(("leftovers", len(leftovers), "half-written files of killed commands removed"))
 
 
-def _lines_rewritten(path: Path, forget: Forget, how: How) -> int:
+def _lines_rewritten(path: Path, forget: Forget, how: ReadingOptions) -> int:
     return take_out(path, forget, how).lines
 
 
 def _build(places: Places, traces: Traces) -> int:
-    """Remove every file that holds something of it, and those of which nobody knows: vectors of texts name no post."""
+    """Delete files that contain traces, and files of unknown content, since vectors of texts name no post."""
     files = [path for path in places.build.rglob("*") if path.is_file() and path.name not in KEPT_OF_BUILD]
     holds = [path for path in files if path.suffix not in KNOWN_FORMS or _held(traces, path)]
     holds += [path for path in files if path.suffix in {".new", ".part"} and path.name.startswith(".")]
     for path in dict.fromkeys(holds):
         storage.remove(path)
-    # in a store, the same tables: what remains here was searched, and what is not here nobody searched
+    # The same tables in a store: the local ones were searched; any other table there was not.
     far = (
         [path for path in places.far.objects() if not (places.build / path.name).exists()]
         if places.far
@@ -326,7 +326,7 @@ def _build(places: Places, traces: Traces) -> int:
 
 
 def _held(traces: Traces, path: Path) -> bool:
-    """Whether a file that commands make again holds something of it; what cannot be read may."""
+    """True if a rebuildable file contains traces. An unreadable file may contain some."""
     try:
         return traces.in_file(path, texts=path.suffix not in {".parquet", ".json"})
     except UNREADABLE:
@@ -334,7 +334,7 @@ def _held(traces: Traces, path: Path) -> bool:
 
 
 def _notes(folder: Path, forget: Forget) -> int:
-    """Outcomes, gaps, plans and lists of ids, without these posts."""
+    """Remove these posts from outcomes, gaps, plans and lists of ids."""
     changed = 0
     for path in sorted(folder.rglob("*.csv")):
         changed += bool(rewriting.rewrite(path, forget).lines)
@@ -351,7 +351,7 @@ def _notes(folder: Path, forget: Forget) -> int:
 
 
 def _release(places: Places, traces: Traces) -> int:
-    """Remove a release that contains such a post: what stands here is the next one's place."""
+    """Delete a release that contains such a post. Its place is free for the next release."""
     folders = (places.release, places.deposit)
     files = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
     if not any(_held(traces, path) for path in files):
@@ -362,7 +362,7 @@ def _release(places: Places, traces: Traces) -> int:
 
 
 def _outputs(places: Places, traces: Traces) -> int:
-    """Outputs that commands wrote elsewhere in this study are removed; a journal of paid answers loses only lines."""
+    """Delete outputs that commands wrote elsewhere in the study. A journal of paid answers loses only lines."""
     holds = [path for path in storage.outputs_of(places.folder) if path.is_file() and _held(traces, path)]
     for path in holds:
         if is_journal(path):
@@ -375,9 +375,9 @@ def _outputs(places: Places, traces: Traces) -> int:
 
 
 def _models(places: Places, posts: set[str]) -> list[str]:
-    """Remove models that were trained in this study, if a frozen post is to be forgotten whose text is still there.
+    """Delete models trained in this study if a frozen post is purged whose text still exists.
 
-    A model holds words of the posts that it learned from, as a vocabulary or in its weights, where no search finds them.
+    A model contains words of its training posts, in its vocabulary or weights, where no search finds them.
     """
     columns = ["post_id", "salt"]
     frozen = (storage.read_columns(path, columns) for path in places.frozen)
@@ -390,13 +390,13 @@ def _models(places: Places, posts: set[str]) -> list[str]:
     for folder in stopped:
         storage.remove(folder)
     for folder in folders:
-        for path in [*folder.glob("weights-*"), folder / model_folder.NAME]:  # what names the model goes last
+        for path in [*folder.glob("weights-*"), folder / model_folder.NAME]:  # model.json goes last
             storage.remove(path)
     return [places.relative(folder) for folder in [*folders, *stopped]]
 
 
 def _of_study(places: Places) -> list[Path]:
-    """Every file of the study's folder; what git keeps is not searched."""
+    """Return every file of the study's folder, except git's."""
     files, seen = [], {places.folder.resolve()}
     for folder, inside, names in os.walk(places.folder, followlinks=True):
         here = Path(folder)
@@ -409,7 +409,7 @@ def _of_study(places: Places) -> list[Path]:
 
 
 def _search(purged: Purged, places: Places, unfinished: purging.Unfinished) -> None:
-    """Look through the whole study, byte by byte, and say what is left where."""
+    """Search all bytes of the study and report what is left."""
     posts, people = Traces(unfinished.forget.posts, unfinished.words), Traces(unfinished.forget.authors)
     archived = _archive(places)
     for path in dict.fromkeys([*_of_study(places), *archived]):
@@ -417,7 +417,7 @@ def _search(purged: Purged, places: Places, unfinished: purging.Unfinished) -> N
             continue
         where = Where.ARCHIVE if path in archived else _where(places, path)
         ids = not (where is Where.ROUNDS and path.name in MAY_NAME_POSTS)
-        # other people may have written the same words: they are a trace only where no posts of theirs stand
+        # Other authors may have written the same words: they are a trace only in files without their posts.
         texts = where is Where.ELSEWHERE or (where is Where.ROUNDS and path.suffix == ".html")
         try:
             of_posts, of_people = posts.in_file(path, ids=ids, texts=texts), ids and people.in_file(path)
@@ -434,7 +434,7 @@ def _search(purged: Purged, places: Places, unfinished: purging.Unfinished) -> N
 
 
 class Where(StrEnum):
-    """Whose a file of the study is."""
+    """The owner of a file in the study."""
 
     ARCHIVE = "an archive"
     ROUNDS = "a round"

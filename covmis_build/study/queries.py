@@ -1,4 +1,4 @@
-"""The queries of a study: shown as a platform wants them, tried on the archive, suggested for a claim."""
+"""A study's queries: show them for a platform, try them on the archive, suggest them for a claim."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PLATFORMS = get_args(Platform)
 
 @dataclass(frozen=True, slots=True)
 class ShownQuery:
-    """A query of the claim list; `searches` are the searches that a platform gets for it."""
+    """A query of the claim list. `searches` are the searches sent to a platform."""
 
     query_id: str
     claim_id: str
@@ -47,29 +47,29 @@ class ShownQuery:
     language: str
     searches: list[str] = field(default_factory=list)
     shortened: bool = False
-    """A search had to leave something out; what it finds beyond the query is dropped by `covmis run`."""
+    """True if a search is less strict than the query. `covmis run` drops the additional posts."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The query's columns; with its searches if it has any."""
+        """Return the query's columns, with its searches if any."""
         row = asdict(self)
         return row if self.searches else {name: row[name] for name in list(row)[:-2]}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ShownQueries(Result):
-    """The queries of a claim list, and what deserves care in them."""
+    """The queries of a claim list, with warnings."""
 
     queries: list[ShownQuery]
     warnings: list[str]
     platform: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """As `covmis queries show --json` tells them."""
+        """Return what `covmis queries show --json` prints."""
         return {"queries": [query.to_dict() for query in self.queries]}
 
     @property
     def summary(self) -> Summary:
-        """A row a query, or a row a search where a platform was named."""
+        """Return one row per query, or per search if a platform was named."""
         rows = [
             (query.query_id, search)
             for query in self.queries
@@ -83,7 +83,7 @@ class ShownQueries(Result):
 
 @dataclass(frozen=True, slots=True)
 class TriedQuery:
-    """How many posts of the archive a query finds, and some of them."""
+    """The number of archive posts that a query matches, with examples."""
 
     query_id: str
     expression: str
@@ -93,16 +93,16 @@ class TriedQuery:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Trial(Result):
-    """Queries tried on an archive with `posts_in_archive` posts that count; `warnings` begin with what could not be read."""
+    """Queries tried on an archive with `posts_in_archive` eligible posts. `warnings` start with unreadable files."""
 
     posts_in_archive: int
     queries: list[TriedQuery]
     warnings: list[str]
     limits: str = ""
-    """Which posts of the archive do not count."""
+    """Which posts of the archive are excluded."""
 
     def to_dict(self) -> dict[str, Any]:
-        """As `covmis queries try --json` tells it."""
+        """Return what `covmis queries try --json` prints."""
         queries = [
             {
                 "query_id": query.query_id, "expression": query.expression, "posts": query.posts,
@@ -121,7 +121,7 @@ class Trial(Result):
 
     @property
     def summary(self) -> Summary:
-        """What each query finds, with a line for each sample."""
+        """Return each query's number of matches, with one line per example."""
         lines = []
         for query in self.queries:
             lines.append(f"{query.posts:>9,}  {query.query_id or query.expression}")
@@ -136,7 +136,7 @@ NO_QUERIES = "No keywords, titles or URLs yet. `covmis queries suggest CLAIM` pr
 
 
 def queries_of(study: Study, claim_id: str = "") -> pd.DataFrame:
-    """The queries that the claim list makes today, of one claim or of all."""
+    """Return the current queries of one claim or of all."""
     claims = read_claims(study.places.claims_csv, "csv")
     if claim_id and claim_id not in set(claims["claim_id"]):
         raise NoClaim.of(claim_id, claims["claim_id"])
@@ -144,7 +144,7 @@ def queries_of(study: Study, claim_id: str = "") -> pd.DataFrame:
 
 
 def show_queries(study: Study, claim_id: str, *, platform: str, limit: int) -> ShownQueries:
-    """The queries in canonical form, with a platform's searches for them if one is named."""
+    """Return the queries in canonical form, and a platform's searches if one is named."""
     queries = [ShownQuery(*row) for row in queries_of(study, claim_id).itertuples(index=False, name=None)]
     warnings = remarks_on(query.text for query in queries if query.kind == "keywords")
     if platform:
@@ -174,7 +174,7 @@ def _with_searches(query: ShownQuery, platform: str, limit: int | None) -> Shown
 
 
 def try_queries(study: Study, text: str = "", *, samples: int = 3, progress: Progress = silent) -> Trial:
-    """Count the posts that keywords find, or a claim's queries (its id), or all queries (nothing)."""
+    """Count the posts that match keywords, a claim's queries (by its id), or all queries (without `text`)."""
     import pandas as pd
 
     path = study.places.claims_csv
@@ -187,7 +187,7 @@ def try_queries(study: Study, text: str = "", *, samples: int = 3, progress: Pro
         noticed = [f"No claim has the id {text}; read as keywords"] * looks_like_an_id(text, ids)
         words, language = keywords_of(text)
         if not language and claims is not None:
-            language = common_language(claims)  # as `run` will read them
+            language = common_language(claims)  # as `run` will parse them
         asked = ("", "", "keywords", words, str(parse(words)), language)
         queries = pd.DataFrame([asked], columns=tables.SCHEMAS["queries"].names)
     posts = study.counted_posts(progress)
@@ -203,7 +203,7 @@ def try_queries(study: Study, text: str = "", *, samples: int = 3, progress: Pro
 
 
 def looks_like_an_id(text: str, ids: Iterable[str]) -> bool:
-    """Whether a text differs from an id at most in its digits.
+    """True if a text differs from an id at most in its digits.
 
     >>> looks_like_an_id("claims-9999", ["claims-0001"]), looks_like_an_id("covid-19", ["claims-0001"])
     (True, False)
@@ -212,7 +212,7 @@ def looks_like_an_id(text: str, ids: Iterable[str]) -> bool:
 
 
 def _limits(study: Study) -> str:
-    """Which posts do not count, by the settings."""
+    """Describe which posts the settings exclude."""
     retrieval = study.settings.retrieval
     dropped = "reposts and " * (retrieval.reposts == "drop")
     limits = [f"{dropped}posts without text are left out"]
@@ -225,7 +225,7 @@ def _limits(study: Study) -> str:
 def suggest_queries(
     study: Study, claim: str, *, read: Sequence[int] = READ, samples: int = 2, progress: Progress = silent
 ) -> Suggestions:
-    """Keyword queries proposed for a claim, by its id or its text: a precise, a balanced and a broad one."""
+    """Suggest keyword queries for a claim (id or text): a precise, a balanced and a broad one."""
     path = study.places.claims_csv
     rows = read_claims(path, "csv").to_dict("records") if path.exists() else []
     row = next((row for row in rows if row["claim_id"] == claim), None)
@@ -236,7 +236,7 @@ def suggest_queries(
         with study.words(progress) as index:
             if index.size:
                 return suggest(text, index, language=language, read=read, samples=samples)
-    with TemporaryDirectory() as folder:  # collecting first: how rare words are, the claim list tells
+    with TemporaryDirectory() as folder:  # Collect first: the claim list shows how rare words are.
         texts = {entry["text"]: entry["claim_id"] for entry in rows} | ({} if row else {text: ""})
         with words_of(Path(folder), {claim_id: entry for entry, claim_id in texts.items()}) as index:
             return suggest(text, index, language=language, read=read, samples=0, counted=False)

@@ -1,4 +1,4 @@
-"""Rebuilding: a bundle becomes a study again, with the texts of its rounds as far as there are posts."""
+"""Rebuild a study from a reproduction package, with the texts of its rounds as far as posts are available."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Rebuilt(Result):
-    """The study that a bundle became."""
+    """The study rebuilt from a package."""
 
     study: Path
     rows: int
-    """Of the corpus in the bundle."""
+    """Rows of the corpus in the package."""
     frozen: int
     without_text: int
-    """Frozen items whose posts are not in the archive."""
+    """Number of frozen items whose posts are not in the archive."""
     intake: Intake
-    """What was understood of each file of the archives."""
+    """What was detected and imported from each archive file."""
     root: str
-    """The root hash of the release that the bundle belongs to."""
+    """Root hash of the release that the package belongs to."""
     not_taken_over: list[str]
-    """What the bundle proposed, and the person who rebuilds it decides."""
+    """Settings proposed by the package that the user must decide on."""
 
     def to_dict(self) -> dict[str, Any]:
-        """As `covmis hydrate --json` prints it of a bundle."""
+        """Return what `covmis hydrate --json` prints for a package."""
         return asdict(self) | {
             "study": str(self.study),
             "intake": [file.to_dict() for file in self.intake.files],
@@ -52,7 +52,7 @@ class Rebuilt(Result):
 
     @property
     def summary(self) -> Summary:
-        """What there is now, and what to do next."""
+        """Return the current state and the next steps."""
         frozen = f"{self.frozen:,} frozen posts, {self.without_text:,} of them without text"
         more = ["Put the posts into its archive, then run this again."] if self.without_text else []
         then = f"Next: `covmis run --study {self.study}`, then `covmis release --study {self.study}`."
@@ -65,14 +65,14 @@ class Rebuilt(Result):
         ]  # fmt: skip
 
     def check(self) -> None:
-        """Refuse files of the archives that cannot be left as they are."""
+        """Refuse unreadable archive files."""
         self.intake.check()
 
 
 def rebuild(
     bundle: Path | str, into: Path | str, archives: Sequence[Path | str] = (), *, progress: Progress = silent
 ) -> Rebuilt:
-    """Make a study of a release's bundle.zip, with the posts of these archives; do it again when more posts are there."""
+    """Create a study from a release's bundle.zip, with posts of these archives. Repeat it when more posts are available."""
     folder = Path(into)
     manifest, root, left_out = unpack(Path(bundle), folder)
     study = open_study(folder)
@@ -81,7 +81,7 @@ def rebuild(
     posts_of_rounds = {post for items in frozen.values() for post in items["post_id"]}
     forget = [
         [post] for post in manifest.purged if post in posts_of_rounds
-    ]  # a stranger's list reaches no further
+    ]  # The purge list of someone else's package applies only here.
     if forget and not study.places.purge_csv.exists():
         storage.write_bytes(study.places.purge_csv, storage.csv_bytes(["id"], forget))
     intake = Intake([], 1)

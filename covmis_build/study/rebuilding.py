@@ -1,7 +1,7 @@
-"""COVMis-Stance built again from what was published: its claims, its post ids, and next to it what came out.
+"""Rebuild COVMis-Stance from its published claims and post ids, and compare the result.
 
-The files are the user's (`misinformation.csv`, `covmis_stance.csv`, and CoAID's releases if they are at hand): nothing of
-them is shipped. Posts are looked up with `covmis collect ids`; the rest is the ordinary way of a study.
+The user provides the files (`misinformation.csv`, `covmis_stance.csv`, and optionally CoAID's releases); covmis contains
+none of them. `covmis collect ids` looks up the posts; the other steps are those of every study.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
 CLAIMS, CORPUS = "misinformation.csv", "covmis_stance.csv"
 TITLE = "COVMis-Stance, built again"
 KAPPA = 0.67
-"""Among the paper's annotators (3.1); their labels were not published."""
+"""Kappa of the paper's annotators (3.1); their labels were not published."""
 
 AGAIN = "drawn again"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Rebuilding(Result):
-    """The new study, and how much of the published corpus went into it."""
+    """The new study, and how much of the published corpus it covers."""
 
     study: Study
     claims: int
@@ -53,13 +53,13 @@ class Rebuilding(Result):
     title_posts: int
 
     def to_dict(self) -> dict[str, Any]:
-        """As `covmis new --from covmis-stance --json` tells it."""
+        """Return what `covmis new --from covmis-stance --json` prints."""
         counts = {"claims": self.claims, "published": self.published, "title_posts": self.title_posts}
         return {"folder": str(self.study.places.folder), "title": self.study.settings.title, **counts}
 
     @property
     def summary(self) -> Summary:
-        """What was made, and what comes next."""
+        """Return what was created and the next steps."""
         folder = self.study.places.folder
         posts = f"{self.published:,} published posts, {self.title_posts:,} of CoAID's"
         return [
@@ -71,10 +71,10 @@ class Rebuilding(Result):
 def new_from_published(
     folder: Path, files: Path, opened: Callable[[Path], Study], *, title: str, releases: Path | None
 ) -> Rebuilding:
-    """Make a new study with the 111 claims, and the published ids as posts to look up.
+    """Create a study with the 111 claims, and the published ids as posts to look up.
 
-    `files` is the folder of the published corpus, `releases` that of CoAID, whose title ids are added (3.1: post ids
-    found by titles are those that CoAID gives). What is wrong with them is reported before anything is made.
+    `files` is the folder of the published corpus. `releases` is that of CoAID, whose title ids are added (3.1: post ids
+    found by titles are those that CoAID gives). Errors in them are reported before anything is created.
     """
     pairs = _published_pairs(files)
     claims = read_list(files / CLAIMS).claims
@@ -90,7 +90,7 @@ def new_from_published(
 
 
 def _published_pairs(files: Path) -> list[tuple[str, str, str]]:
-    """Claim, post id and kind of every row of the published corpus."""
+    """Return claim, post id and query type of every row of the published corpus."""
     path = files / CORPUS
     sheet = read_table(path)
     rows = sheet.whole(path)
@@ -107,14 +107,14 @@ def _published_pairs(files: Path) -> list[tuple[str, str, str]]:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class BesidePublished(Result):
-    """What came out of a study, next to the published corpus that it builds again."""
+    """A study compared with the published corpus that it rebuilds."""
 
     rows: pd.DataFrame
-    """A row a claim and kind: published, found, cleaned, sampled, what became of the published posts, who else is there."""
+    """One row per claim and query type: published, matched, cleaned, sampled; outcomes of published posts; additional posts."""
     totals: pd.DataFrame
-    """A row a figure: published, here, and why they differ."""
+    """One row per figure: published, here, and why they differ."""
     reasons: dict[str, int]
-    """What became of all published posts."""
+    """Outcome → number of published posts."""
 
     def to_frame(self) -> pd.DataFrame:
         """A row per claim and query type."""
@@ -126,15 +126,15 @@ class BesidePublished(Result):
 
     @property
     def summary(self) -> Summary:
-        """The totals, and what became of the published posts."""
+        """Return the totals, and the outcomes of the published posts."""
         fates = f"The published posts: {_counted(self.reasons)}."
         return [self.totals, "", fates, "Each claim and kind: data/build/published.csv"]
 
 
 def beside_published(study: Study, files: Path) -> BesidePublished:
-    """Claim by claim and kind by kind: published, found, left after cleaning, sampled; and why they differ.
+    """Compare by claim and query type: published, matched, kept by cleaning, sampled; and why they differ.
 
-    Written to data/build/published.csv, too.
+    Also written to data/build/published.csv.
     """
     import pandas as pd
 
@@ -152,7 +152,7 @@ def beside_published(study: Study, files: Path) -> BesidePublished:
     besides: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for pair, kind in drawn.items():
         if published.get(pair) != kind:
-            besides[pair[0], kind][_beside(published.get(pair))] += 1
+            besides[pair[0], kind][_why_not_published(published.get(pair))] += 1
     hits, items, sample = (
         frame.groupby(["claim_id", "kind"])["post_id"].nunique()
         for frame in (study.hits, study.items, study.sample)
@@ -168,13 +168,13 @@ def beside_published(study: Study, files: Path) -> BesidePublished:
 
 
 def _kinds(sample: pd.DataFrame) -> dict[tuple[str, str], str]:
-    """The kind of each pair of claim and post."""
+    """Return the query type of each claim-post pair."""
     pairs = zip(sample["claim_id"], sample["post_id"], strict=True)
     return dict(zip(pairs, sample["kind"], strict=True))
 
 
 def _totals(study: Study, files: Path, published: dict[tuple[str, str], str]) -> pd.DataFrame:
-    """Posts, claims, posts a claim, kinds, labels by rule, labels and kappa: published, of this study's gold, and why."""
+    """Return posts, claims, posts per claim, query types, automatic labels, labels and kappa: published, here, reason."""
     import pandas as pd
 
     sheet = read_table(files / CORPUS)
@@ -224,7 +224,7 @@ def _totals(study: Study, files: Path, published: dict[tuple[str, str], str]) ->
 
 
 def _kappa(study: Study) -> float | None:
-    """Over all rounds, as the last report has it."""
+    """Return kappa over all rounds from the last report."""
     from covmis_build.annotation.report_files import read_figure
 
     kappa = read_figure(study.places.rounds / "summary.json", "kappa")
@@ -239,7 +239,7 @@ def _fate(
     pair: tuple[str, str], kind: str, looked_up: set[str], step: dict[tuple[str, str], str],
     kept: set[tuple[str, str]], drawn: dict[tuple[str, str], str],
 ) -> str:  # fmt: skip
-    """What became of a published post."""
+    """Return the outcome of a published post."""
     if pair in drawn:
         return AGAIN if drawn[pair] == kind else f"{AGAIN} as {drawn[pair]}"
     if pair in kept:
@@ -249,6 +249,6 @@ def _fate(
     return f"dropped at {step[pair]}" if pair in step else "found, but for another claim"
 
 
-def _beside(published_as: str | None) -> str:
-    """Why a post is drawn here that was not published for this claim and kind."""
+def _why_not_published(published_as: str | None) -> str:
+    """Return why a sampled post was not published for this claim and query type."""
     return "not among the published" if published_as is None else f"published as {published_as}"

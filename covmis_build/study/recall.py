@@ -1,6 +1,6 @@
-"""Recall of a study's queries: a frame of nearest posts, a guided draw of pairs for people, and what it tells.
+"""Estimate the recall of a study's queries: a sampling frame of the most similar posts, a draw of pairs to label, a report.
 
-Posts that queries find and posts that none finds go into one round, whose people cannot tell which is which.
+Matched and missed posts are labelled in one round, so that annotators cannot distinguish them.
 """
 
 from __future__ import annotations
@@ -52,18 +52,18 @@ DEPTH, LABELS = 50, 400
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Plan(Result):
-    """A frame, and what draws from it would tell."""
+    """A sampling frame, and the expected precision of draws from it."""
 
     facts: FrameFacts
     largest_weight: float
     guide: Guide
     draws: pd.DataFrame
-    """A row a number of labels: relevant pairs that are expected to be drawn, and recall, if the guess is right."""
+    """One row per number of labels: expected relevant pairs and recall precision, if the initial scores are right."""
     warnings: tuple[str, ...]
 
     @property
     def summary(self) -> Summary:
-        """The frame and the draw in words, and the table of draws where something can be expected."""
+        """Describe the frame and the draw, with a table of draws if anything can be expected."""
         facts, weight = self.facts, ""
         if not math.isnan(self.largest_weight):
             weight = f" One relevant post that is drawn may stand for up to {self.largest_weight:,.0f}."
@@ -86,7 +86,7 @@ class Plan(Result):
         return parts
 
     def to_frame(self) -> pd.DataFrame:
-        """The draws."""
+        """Return the draws."""
         return self.draws
 
     def to_dict(self) -> dict[str, Any]:
@@ -99,7 +99,7 @@ class Plan(Result):
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """The pairs (table `frame`, before any probability is set), and what is said of them."""
+    """The pairs (table `frame`, before probabilities are set), and their description."""
 
     pairs: pd.DataFrame
     facts: FrameFacts
@@ -107,7 +107,7 @@ class _Frame:
     warnings: tuple[str, ...]
 
     def drawn(self, labels: float, labels_found: float) -> _Frame:
-        """With the probabilities that so many labels give."""
+        """Set the probabilities for this number of labels."""
         found = self.pairs["found"].to_numpy(dtype=bool)
         chances = np.zeros(len(found))
         chances[~found] = guided(self.pairs.loc[~found, "guess"], labels)
@@ -118,7 +118,7 @@ class _Frame:
         return replace(self, pairs=self.pairs.assign(p_sample=chances), facts=facts)
 
     def learned(self, labels: float, rounds: list[RoundFolder]) -> _Frame:
-        """With so many labels more of what no round has drawn yet, by a guess that their labels have taught."""
+        """Add this number of labels among pairs not drawn yet, using scores learned from these rounds' labels."""
         before = rounds[-1].frame().set_index("item_id")["p_sample"].reindex(self.pairs["item_id"])
         chances = before.to_numpy(dtype=np.float64, copy=True)
         drawn = {item for folder in rounds for item in folder.items()["item_id"]}
@@ -135,7 +135,7 @@ class _Frame:
         return replace(self, pairs=self.pairs.assign(p_sample=chances), facts=facts)
 
     def at_least(self, rounds: list[RoundFolder]) -> _Frame:
-        """With the greatest probability that any of these draws gave: numbers are permanent, so that is the one of them all."""
+        """Take the largest probability of all these draws. Random numbers are permanent, so it is the joint probability."""
         before = np.zeros(len(self.pairs))
         for folder in rounds:
             earlier = folder.frame().set_index("item_id")["p_sample"]
@@ -148,7 +148,7 @@ class _Frame:
 
 @dataclass(frozen=True)
 class Recall:
-    """How much of what was said about its claims a study's queries find: plan it, draw for people, report."""
+    """Recall of a study's queries: plan, draw, report."""
 
     study: Study
 
@@ -156,10 +156,10 @@ class Recall:
         self, *, labels: int = LABELS, labels_found: int | None = None, depth: int = DEPTH, model: str = "",
         run: bool = False, progress: Progress = silent,
     ) -> Plan:  # fmt: skip
-        """The frame of `depth` nearest posts a claim, and what `labels` of those that no query finds would tell.
+        """Return the frame of the `depth` most similar posts per claim, and the precision of `labels` missed pairs.
 
-        `labels_found` of the found ones are requested, too (default: a quarter as many). `model` is a sentence model's
-        folder or its name on the hub.
+        `labels_found` matched pairs are added (default: a quarter as many). `model` is a sentence model's folder or its name
+        on the hub.
         """
         self.study.need_current(run=run, progress=progress)
         frame = self._frame(labels, depth, model, progress)
@@ -176,9 +176,9 @@ class Recall:
         self, *, labels: int = LABELS, labels_found: int | None = None, depth: int = DEPTH, model: str = "",
         learn: bool = False, run: bool = False, progress: Progress = silent,
     ) -> Round:  # fmt: skip
-        """Draw pairs as `plan` says and freeze them as a round; after an earlier draw from the same frame, what is more.
+        """Draw pairs as in `plan` and freeze them as a round. After an earlier draw from the same frame, only new pairs.
 
-        `learn`: after an earlier draw from the same frame, so many labels more, guided by all labels that there are.
+        `learn`: after an earlier draw from the same frame, add this many labels, guided by all labels so far.
         """
         study = self.study
         study.need_current(run=run, progress=progress)
@@ -209,7 +209,7 @@ class Recall:
                     remedy="Draw with learn (--learn)",
                 )
             else:
-                if rounds:  # an earlier guess stands: probabilities that followed from its own labels would not be probabilities
+                if rounds:  # Keep the earlier scores: probabilities that depend on a pair's own label would not be valid.
                     guess = rounds[0].frame().set_index("item_id")["guess"]
                     pairs = frame.pairs.assign(guess=guess.reindex(frame.pairs["item_id"]).to_numpy())
                     frame = replace(frame, pairs=pairs)
@@ -238,19 +238,19 @@ class Recall:
         return Round(study, folder.folder)
 
     def report(self, *, level: float = 0.95) -> RecallReport:
-        """What the last draw's labels say, with those of earlier draws from the same frame."""
+        """Estimate recall from the last draw and earlier ones from the same frame."""
         return report_of_rounds(
             self._drawn_rounds(), self.study.gold(), self.study.settings.labels, level=level
         )
 
     def missed(self, *, read: Sequence[int] = READ, progress: Progress = silent) -> MissedPosts:
-        """What the posts that people called relevant and no query finds share, and queries that would find them."""
+        """Analyse relevant posts that no query matches, and suggest queries for them."""
         from covmis_build.study.missed_posts import missed_posts
 
         return missed_posts(self.study, self._drawn_rounds(), read=read, progress=progress)
 
     def write_page(self, report: RecallReport, missed: MissedPosts) -> Path:
-        """Write both as a page, data/build/recall.html, with texts of missed posts; its path."""
+        """Write both to the page data/build/recall.html, with texts of missed posts. Returns its path."""
         from covmis_build.study.missed_posts import write_recall_page
 
         return write_recall_page(self.study, report, missed)
@@ -289,7 +289,7 @@ class Recall:
         ranked = ranking.posts.assign(guess=guide.guess(ranking.posts))
         pair = ["claim_id", "post_id"]
         missed = ~pd.MultiIndex.from_frame(ranked[pair]).isin(pd.MultiIndex.from_frame(found[pair]))
-        near = ranked.loc[missed, pair].groupby("claim_id").head(depth)  # a ranking is in its order
+        near = ranked.loc[missed, pair].groupby("claim_id").head(depth)  # a ranking is sorted
         pairs = found.merge(near, on=["claim_id", "post_id"], how="outer").merge(
             ranked[["claim_id", "post_id", "rank", "guess"]], on=["claim_id", "post_id"], how="left"
         )
@@ -304,7 +304,7 @@ class Recall:
         return _with_family(_Frame(pairs, facts, guide, tuple(ranking.warnings)))
 
     def _known(self) -> dict[str, bool]:
-        """What is known of items so far: a stance is about the claim, and so does a yes."""
+        """Return known labels of items: a stance or a "yes" means that the post is about the claim."""
         gold, poles = self.study.gold(), set(self.study.settings.labels.poles)
         known = dict(zip(gold["item_id"], gold["label"].isin(poles), strict=True)) if poles else {}
         answers = gold_of(self._rounds())
@@ -325,7 +325,7 @@ class Recall:
         }
 
     def _posts_of(self, pairs: pd.DataFrame, progress: Progress) -> pd.DataFrame:
-        """The posts of these pairs as `covmis run` would take them, a row a pair; those that it would drop are missing."""
+        """Return the posts of these pairs as `covmis run` would import them, one row per pair, without dropped posts."""
         from covmis_build.building.store import store_of
         from covmis_build.matching.stage import retrieve
 
@@ -337,7 +337,7 @@ class Recall:
                     progress=progress, given=pairs[["claim_id", "post_id"]],
                 )  # fmt: skip
                 posts, hits = retrieved.posts.to_pandas(), retrieved.hits.to_pandas()
-            storage.remove(scratch)  # with what a killed command has left there
+            storage.remove(scratch)  # including leftovers of an interrupted command
         kept = pairs[["item_id", "claim_id", "post_id"]].merge(
             hits[["claim_id", "post_id"]].drop_duplicates()
         )
@@ -364,9 +364,9 @@ class Recall:
 def report_of_rounds(
     rounds: Sequence[RoundFolder], gold: pd.DataFrame, labels: Labels, *, level: float = 0.95
 ) -> RecallReport:
-    """What the last of these recall rounds says, with those from the same frame; sealed ones as they were sealed.
+    """Estimate recall from the last of these rounds and those with the same frame. Sealed rounds are read as sealed.
 
-    A relevant post without a stance of its own has that of `gold`, where it is in a round that asks for stances.
+    A relevant post without its own stance has the stance in `gold`, if a stance round contains it.
     """
     answers = gold_of(rounds)
     facts = _facts(rounds[-1])
@@ -393,7 +393,7 @@ def report_of_rounds(
 def _probabilities(
     pairs: pd.DataFrame, rounds: Sequence[RoundFolder], drawn_by: Mapping[str, int]
 ) -> pd.Series[float]:
-    """One by what each pair represents: of the missed ones, whose probabilities have learned, as `stands_for` says."""
+    """Return the inverse of the number of pairs each pair represents; see `stands_for` for adaptive draws."""
     missed = ~pairs["found"].to_numpy(dtype=bool)
     # frames of one family have the same pairs in the same order
     chances = [folder.frame()["p_sample"].to_numpy(dtype=np.float64)[missed] for folder in rounds]
@@ -404,7 +404,7 @@ def _probabilities(
 
 
 def recall_sentences(rounds: Sequence[RoundFolder], gold: pd.DataFrame, labels: Labels) -> list[str]:
-    """What a card says of a study's recall rounds: their report, and their seals; nothing of none."""
+    """Return the card's sentences on recall: the report and its seals; empty without recall rounds."""
     if not rounds:
         return []
     seals = [f"{folder.number} {seal['seal']}" for folder in rounds if (seal := folder.seal())]
@@ -417,7 +417,7 @@ def _found_labels(labels: int, labels_found: int | None) -> int:
 
 
 def _with_family(frame: _Frame) -> _Frame:
-    """Counts, and a hash of the pairs and what found them: other queries or posts make another family."""
+    """Add counts, and a hash of the pairs and their query types: other queries or posts give another family."""
     told = "\n".join(f"{item}\t{','.join(kinds)}" for item, kinds in zip(frame.pairs["item_id"], frame.pairs["kinds"], strict=True))  # fmt: skip
     found = int(frame.pairs["found"].sum())
     facts = replace(
@@ -428,21 +428,21 @@ def _with_family(frame: _Frame) -> _Frame:
 
 
 def _chosen(frame: _Frame, seed: int) -> pd.DataFrame:
-    """The pairs whose permanent number is below their probability.
+    """Return the pairs whose permanent random number is below their probability.
 
-    Other queries give other numbers: a query written for what an earlier draw has shown would find just that.
+    Other queries give other random numbers. Otherwise a query written from an earlier draw would match just those pairs.
     """
     numbers = [keyed.uniform(seed, "recall", frame.facts.family, item) for item in frame.pairs["item_id"]]
     return frame.pairs[np.array(numbers) < frame.pairs["p_sample"].to_numpy(dtype=np.float64)]
 
 
 def forget_pairs(rounds: Path, post_ids: Collection[str]) -> int:
-    """Take posts that were not drawn out of recall's frames, which keep a pair's probabilities and not its id; how many rows.
+    """Remove post ids that were not drawn from recall frames, keeping the probabilities. Returns the number of rows.
 
-    Those that were drawn keep their id, as frozen items do: their labels hang on it.
+    Drawn pairs keep their id like frozen items, because labels refer to it.
     """
     count, home = 0, RoundKind.RECALL.folder(rounds)
-    # a later round's frame has what an earlier round drew from it
+    # a later round's frame includes pairs that an earlier round drew
     drawn = {item for path in home.glob("*/items.parquet") for item in storage.read_column(path, "item_id")}
     for path in sorted(home.glob(f"*/{record.FRAME}")):
         pairs = storage.read_table(path, "frame")

@@ -1,4 +1,4 @@
-"""Releasing: rooms are called in order; nothing is calculated here."""
+"""Release a study. This module calls the others in order and computes nothing itself."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ TEXT_WARNING = (
     "disappear: publish ids, and keep texts to yourself, unless you know that you may."
 )
 MADE_WITH = ("duckdb", "numpy", "pandas", "pyarrow", "scikit-learn")
-"""The libraries whose versions a bundle tells, besides Python's and ours."""
+"""Libraries whose versions a package records, besides Python and covmis."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Released(Result):
-    """What a release holds, and what the person who publishes it should know."""
+    """The content of a release, with warnings for its publisher."""
 
     places: Places
     folder: Path
@@ -72,9 +72,9 @@ class Released(Result):
     bundle: Path | None = None
     deposit: Path | None = None
     unstated: Sequence[str] = ()
-    """What the card lacks: names of empty settings of [release]."""
+    """Empty settings of [release] that the card needs."""
     provisional: Sequence[str] = ()
-    """Which rounds have posts without a final label, and which claims have posts that no draw could reach."""
+    """Rounds with posts without final label, and claims with posts that no draw could reach."""
 
     def to_dict(self) -> dict[str, Any]:
         """As `covmis release --json` prints it."""
@@ -88,7 +88,7 @@ class Released(Result):
 
     @property
     def summary(self) -> Summary:
-        """What was written, and what to read."""
+        """Return what was written, and what to read."""
         named = self.places.relative
         gone = ", ".join(f"{count:,} {reason}" for reason, count in self.left_out.items() if count)
         count = f"{counted(self.rows, 'posts')} on {counted(self.claims, 'claims')} in {named(self.folder)}/"
@@ -111,7 +111,7 @@ class Released(Result):
 
     @property
     def warnings(self) -> list[str]:
-        """What deserves care before this is published."""
+        """Return what to check before publication."""
         told = [
             f"{difference}; the card tells of the settings that governed the data"
             for difference in self.differences
@@ -129,9 +129,9 @@ def release(
     run: bool = False,
     progress: Progress = silent,
 ) -> Released:
-    """Write data/release from the rounds as they were frozen and decided.
+    """Write data/release from the frozen and decided rounds.
 
-    Gold and items are those of the rounds; the card's flow is that of data/build, which must be current where it is.
+    Gold and items come from the rounds. The card's flow comes from data/build, which must be current if it exists.
     """
     if not study.rounds:
         raise InputError(
@@ -143,7 +143,7 @@ def release(
     options = study.settings.release if text is None else replace(study.settings.release, text=text)
     with study.locked_rounds("covmis release"):
         rounds = round_folder.all_rounds(study.places.rounds)
-        gold = gold_of(rounds)  # refuses a round that is not as it was sealed
+        gold = gold_of(rounds)  # refuses a round that was changed after sealing
         frozen = with_all_draws(study.places.rounds, rounds)
         purged = read_list(study.places.purge_csv).posts
         corpus = make_corpus(gold, frozen, options, purged=purged)
@@ -177,7 +177,7 @@ def release(
 
 
 def checks(study: Study) -> list[ReleaseCheck]:
-    """What a release should have, and whether it is there: current tables, whole seals, then what its checklist asks for."""
+    """Check the requirements of a release: current tables, valid seals, then its checklist."""
     broken = [check.round for check in study.verify_rounds().rounds if check.sealed and not check.stands]
     changed = (
         f"sealed rounds that changed: {', '.join(broken)}; `covmis round verify` says what" if broken else ""
@@ -200,7 +200,7 @@ def _facts(
     missing: Mapping[LeftOut, int],
     options: Release,
 ) -> ReleaseFacts:
-    """What card and methods say besides the corpus' own rows: the settings are those that governed the data."""
+    """Return what card and methods state beyond the corpus. The settings are those that were used for the data."""
     settings, differences = settings_of_rounds(study.settings, rounds)
     labels = [round_.labels() for round_ in rounds if not round_.pilot]
     annotators = {code for rows in labels for code in rows.loc[rows["phase"] == "independent", "annotator"]}
@@ -211,7 +211,7 @@ def _facts(
         version=__version__,
         release=options,
         labels=settings.labels,
-        # places on somebody's machine are nobody else's business
+        # paths on this machine are private
         retrieval=replace(settings.retrieval, archive=(), ranked=placeless(settings.retrieval.ranked)),
         cleaning=settings.cleaning,
         sampling=settings.sampling,
@@ -233,7 +233,7 @@ def _facts(
 
 
 def counted_facts(places: Places, rounds: Sequence[RoundFolder]) -> dict[str, Any]:
-    """The facts that can be counted from a study's tables and rounds alone: `covmis verify` counts them again."""
+    """Return the facts computed from a study's tables and rounds alone; `covmis verify` recomputes them."""
     return {
         "flow": tuple(
             FlowStep(step.keeps, step.claims, step.pairs, step.dropped_pairs, step.reasons)
@@ -250,7 +250,7 @@ def _recall_rounds(rounds: Path) -> list[RoundFolder]:
 
 
 def _stages(study: Study) -> list[StageFacts]:
-    """What the ledger says of the stages that made the tables."""
+    """Return the ledger's entries for the stages that built the tables."""
     entries = ledger.read(study.places.build / "ledger.jsonl")
     return [
         StageFacts(name, entry.covmis, {table: facts.sha256 for table, facts in entry.tables.items()})
@@ -259,7 +259,7 @@ def _stages(study: Study) -> list[StageFacts]:
 
 
 def _file_of(study: Study, name: str, setting: str) -> str:
-    """The text of a file that [release] names."""
+    """Return the text of a file that [release] names."""
     if not name:
         return ""
     try:
@@ -271,7 +271,7 @@ def _file_of(study: Study, name: str, setting: str) -> str:
 
 
 def _licence_text(study: Study, licence: str) -> str:
-    """The file that [release] licence names, if it is one of the study and no licence's name."""
+    """Return the file that [release] licence names if it exists in the study; it may also be a licence's name."""
     named = bool(licence) and (study.places.folder / licence).is_file()
     return _file_of(study, licence, "licence") if named or "/" in licence else ""
 
@@ -296,7 +296,7 @@ def _items_with_two_labels(report: Path) -> int:
 
 
 def _coefficient(report: Path, name: str) -> Coefficient | None:
-    """A coefficient of a round's report, or of that over all rounds; None before `covmis round report`."""
+    """Return a coefficient of a round's report or of the summary; None before `covmis round report`."""
     figure = read_figure(report, name)
     if not figure or figure.value is None:
         return None
@@ -307,7 +307,7 @@ def _bundle(
     study: Study, rounds: Sequence[RoundFolder], corpus: pd.DataFrame, purged: frozenset[str], facts: bytes,
     hashes: dict[str, str],
 ) -> tuple[bytes, str]:  # fmt: skip
-    """The study's bundle and its root hash; `hashes` are those of the release's data files."""
+    """Build the study's package and its root hash. `hashes` are those of the release's data files."""
     places = study.places
     asked = [*rounds, *_recall_rounds(places.rounds)]
     frozen = {round_.folder.relative_to(places.folder).as_posix(): round_.items() for round_ in asked}

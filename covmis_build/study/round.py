@@ -1,4 +1,4 @@
-"""A round of a study: the object with verbs. What reads and writes its files is its folder's."""
+"""A round of a study and its operations. `round_folder` reads and writes its files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Round(Result):
-    """One opened round."""
+    """An opened round."""
 
     study: Study
     place: Path
@@ -54,12 +54,12 @@ class Round(Result):
 
     @property
     def pilot(self) -> bool:
-        """Whether it is a practice round, which counts neither for gold nor for kappa."""
+        """True for a practice round, which is excluded from gold and kappa."""
         return self.folder.pilot
 
     @property
     def sealed(self) -> bool:
-        """Whether it is sealed; a sealed round takes no more labels."""
+        """True if the round is sealed; a sealed round accepts no labels."""
         return self.folder.sealed
 
     @property
@@ -69,32 +69,32 @@ class Round(Result):
 
     @property
     def labels(self) -> pd.DataFrame:
-        """All labels, in the order in which they came."""
+        """All labels in the order of recording."""
         return self.folder.labels()
 
     @property
     def decisions(self) -> pd.DataFrame:
-        """The gold labels: those that were sealed, or what the labels say so far."""
+        """The gold labels: sealed, or derived from the labels so far."""
         from covmis_build.annotation.gold import decide_round
 
-        known = self.sealed or self.folder.has_key  # of a training round: the key
+        known = self.sealed or self.folder.has_key  # a training round uses its key
         return self.folder.decisions() if known else decide_round(self.folder)
 
     @property
     def annotators(self) -> list[str]:
-        """All annotators of this round: the present ones, and those it was opened with."""
+        """All annotators of this round: current ones, and those at opening time."""
         return list(
             dict.fromkeys([*rounds.roster(self.study.settings, self.folder), *self.folder.about.annotators])
         )
 
     def work(self) -> dict[str, list[str]]:
-        """Who labels what: for each annotator their items, in their own order."""
+        """For each annotator the assigned items, in individual order."""
         return rounds.work(self.study.settings, self.folder)
 
     def push(self, channel: str = "", *, page_size: int = 0) -> Sent:
-        """Send the round to its annotators; what is there stays, what is missing is added.
+        """Send the round to its annotators. Existing content is kept; only what is missing is added.
 
-        `page_size`: offline pages of at most so many posts each, for phones; 0 is one page a person.
+        `page_size`: offline pages of at most this many posts, for phones; 0 is one page per annotator.
         """
         from covmis_build.annotation import push
         from covmis_build.annotation.guideline import read_guideline
@@ -144,7 +144,7 @@ class Round(Result):
                 return replace(sent, written=tuple(map(self.study.places.relative, written)))
 
     def pull(self, files: Path | str | Iterable[Path | str] = ()) -> Pulled:
-        """Bring labels back, from every channel that this round uses, or from these files; each is checked."""
+        """Import labels from every channel of this round, or from these files. Each answer is checked."""
         from covmis_build.annotation.machines import predictions_path, pull_machine
         from covmis_build.annotation.pull import pull_files
         from covmis_build.study import label_studio
@@ -173,13 +173,13 @@ class Round(Result):
                 pulled.add(pull_machine(self.folder, code, set(sent.get(code, ())), path, now=now))
             if label_studio.used_by(self.folder) and not named:
                 pulled.add(label_studio.pull_round(self.study, self.folder))
-            record.note_told(self.folder, pulled)
+            record.note_reported_problems(self.folder, pulled)
         return pulled
 
     def label_page(self, annotator: str, *, save: str, back: str) -> str:
-        """An annotator's offline page for the workbench, with the answers so far; it sends new ones to `save`.
+        """Return an annotator's offline page for the workbench, with the answers so far. New answers go to `save`.
 
-        Only of a round that was pushed: `push(channel="html")`.
+        Requires `push(channel="html")`.
         """
         from covmis_build.annotation.channels.offline import given_answers, offline_page
 
@@ -192,7 +192,7 @@ class Round(Result):
         )  # fmt: skip
 
     def take_answers(self, annotator: str, answers: Sequence[Any]) -> Pulled:
-        """Keep answers of the label page in sheets/CODE-NNN.json, as if it had been exported there, and pull that file."""
+        """Save answers of the label page in sheets/CODE-NNN.json, like an export of the page, and pull that file."""
         from covmis_build.annotation.channels.offline import keep_answers
         from covmis_build.annotation.frozen_items import by_item
         from covmis_build.annotation.pull import pull_files
@@ -208,7 +208,7 @@ class Round(Result):
         return self.folder.sheets / f"{annotator}-{self.number}.json"
 
     def _work_of(self, annotator: str) -> list[str]:
-        """The items of one person, in their order."""
+        """Return an annotator's items in order."""
         work = rounds.sent(self.study.settings, self.folder)
         if is_machine(annotator) or not work.get(annotator):
             raise InputError(
@@ -218,7 +218,7 @@ class Round(Result):
         return work[annotator]
 
     def _compared(self) -> Pulled:
-        """Of a sealed round: whether Label Studio still says what was sealed. Nothing is taken."""
+        """Compare a sealed round's labels in Label Studio with the sealed ones. Nothing is imported."""
         from covmis_build.study import label_studio
 
         (compared,) = label_studio.compare_rounds(self.study, [self.folder])
@@ -227,13 +227,13 @@ class Round(Result):
         return Pulled(self.number, answers=compared.labels, problems=problems)
 
     def status(self) -> Progress:
-        """Who has labelled how much, what is open, and what to do next."""
+        """Return each annotator's progress, open work, and the next step."""
         return rounds.progress(self.study, self.folder)
 
     def report(self) -> Report | TrainingReport:
-        """Compute agreement for the round and over all rounds, and write both reports; a sealed one is kept.
+        """Compute agreement for this round and over all rounds, and write both reports. A sealed report is kept.
 
-        Of a training round: everybody's accuracy, and a page of feedback for each.
+        For a training round: all annotators' accuracy, and a feedback page each.
         """
         with self.study.locked_rounds("covmis round report"):
             if self.folder.has_key:
@@ -259,9 +259,9 @@ class Round(Result):
     def adjudicate(
         self, adjudicator: str = ADJUDICATOR, *, discuss: bool = True, channel: str = ""
     ) -> Settlement:
-        """Settle disagreements: first a discussion, then an adjudicator; again after each step.
+        """Settle disagreements: first a discussion, then an adjudicator. Run it again after each step.
 
-        Reads back what was decided, then sends out what is to be discussed or goes to the adjudicator.
+        It imports decisions, then sends open disagreements to the discussion or the adjudicator.
         """
         from covmis_build.annotation import adjudication
         from covmis_build.study import label_studio
@@ -274,7 +274,7 @@ class Round(Result):
             if way == Channel.HTML or (
                 not channel and way == Channel.LABEL_STUDIO and not label_studio.used_by(self.folder)
             ):
-                # the round went to pages or sheets: its disagreements go to sheets like its others
+                # a round on pages or sheets sends its disagreements as sheets
                 way = Channel.XLSX if any(self.folder.sheets.glob("*.xlsx")) else Channel.CSV
             if way == Channel.LABEL_STUDIO and not self.sealed:
                 pulled.add(
@@ -287,7 +287,7 @@ class Round(Result):
             return adjudication.settlement(self.folder, pulled, discuss=discuss)
 
     def cases(self) -> Disagreements:
-        """The posts with different labels, without names: those that wait first, then those that are decided."""
+        """Return the posts with different labels, without names, undecided ones first."""
         from covmis_build.annotation.decide import disagreements_of
 
         self._refuse_training()
@@ -297,10 +297,10 @@ class Round(Result):
         self, item: str, label: str, reason: str = "", *, sub_label: str = "", error_class: str = "",
         adjudicator: str = ADJUDICATOR, discuss: bool = True, instead_of: str | None = None,
     ) -> Disagreement:  # fmt: skip
-        """Decide one disagreement: what its annotators agreed on, or the adjudicator's label.
+        """Decide one disagreement: the agreed label of the discussion, or the adjudicator's label.
 
-        `undecided` passes it on to the adjudicator, whose label it is from then on; with `discuss=False` it is at once.
-        Deciding again replaces the decision; `instead_of` is the outcome that you saw, and refuses if it has changed.
+        `undecided` passes it on to the adjudicator, who decides from then on; with `discuss=False` the adjudicator decides at
+        once. A second decision replaces the first. `instead_of` is the outcome that you saw: the decision is refused if it changed.
         """
         from covmis_build.annotation.decide import decide
 
@@ -316,19 +316,19 @@ class Round(Result):
             return self.cases().of(item)
 
     def agreement(self) -> Agreement:
-        """How far this round's people agree so far; `report` writes it down."""
+        """Return the current agreement of this round; `report` writes it."""
         from covmis_build.annotation.report import agreement_of
 
         return agreement_of(self.items, self.labels, self.folder.scheme)
 
     def board(self) -> Path:
-        """Write the board over all rounds and channels, annotation/rounds/board.html; its path."""
+        """Write the board of all rounds and channels to annotation/rounds/board.html. Returns its path."""
         from covmis_build.study.rounds import write_board
 
         return write_board(self.study)
 
     def seal(self) -> Seal:
-        """Close the round for good; refused while a post has no final label. Sealing twice changes nothing."""
+        """Seal the round permanently. Refused if a post has no final label. Sealing twice changes nothing."""
         from covmis_build.annotation.gold import undecided_items, write_decisions
         from covmis_build.annotation.seal import seal_round
 
@@ -341,7 +341,7 @@ class Round(Result):
             return seal_round(rounds, self.folder, undecided=undecided_items(self.items, decisions))
 
     def reopen(self, items: Iterable[str], reason: str) -> Round:
-        """Open some items of a sealed round again; what was sealed is kept, and the next seal names the old one."""
+        """Reopen some items of a sealed round. Sealed files are kept, and the next seal names the old one."""
         from covmis_build.annotation.seal import reopen
 
         with self.study.locked_rounds("covmis round reopen"):
@@ -370,7 +370,7 @@ class Round(Result):
             )
 
     def _channel(self, channel: str, *, pages: bool = True) -> Channel:
-        """The channel that was asked for, or the study's; without `pages` not the offline page."""
+        """Return the requested channel, or the study's; without `pages`, the offline page is refused."""
         way = channel or self.study.settings.annotation.channel
         ways = sorted({*SHEETS, Channel.LABEL_STUDIO, *([Channel.HTML] if pages else [])})
         if way not in ways:
@@ -383,7 +383,7 @@ class Round(Result):
 
     @property
     def sentence(self) -> str:
-        """What was frozen, in words."""
+        """Return what was frozen as text."""
         about = self.to_dict()
         kind = (
             f" ({self.folder.kind.name.lower()})" if self.folder.kind
@@ -407,7 +407,7 @@ class Round(Result):
 
     @property
     def summary(self) -> list[str]:
-        """The same, and what to do next."""
+        """Return what was frozen, and the next step."""
         which = f" --round {self.number}" if self.folder.kind else ""
         if self.folder.asks_relevance:
             pushed = f"Next: `covmis round push{which}`, then pull. Push again after that: each yes goes to a second person."

@@ -1,7 +1,7 @@
-"""Which settings governed a study's data: those with which each round's items were found, cleaned and drawn.
+"""The settings that governed a study's data: those used to find, clean and sample each round's items.
 
-They are kept in round.json when a round opens, as the ledger has them from the run that made its tables. What
-study.toml says today governs tomorrow's rounds; a release tells of the data that it holds.
+When a round opens, round.json stores them as the ledger recorded them in the run that built its tables. The current
+study.toml governs future rounds; a release reports the settings of its data.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 GOVERNED = ("labels", "retrieval", "cleaning", "sampling", "annotation")
 NOT_OF_THE_DATA = {
-    "retrieval": {"archive"},  # a place on somebody's machine
+    "retrieval": {"archive"},  # a path on one machine
     "annotation": {
         "annotators",
         "channel",
@@ -51,7 +51,7 @@ NOT_OF_THE_DATA = {
 
 
 def settings_of_tables(places: Places, settings: Settings) -> dict[str, Any]:
-    """The settings with which the present tables were made, by `table` or `table.key`: what a new round keeps."""
+    """Return the settings that built the current tables, by `table` or `table.key`. A new round stores them."""
     entries = ledger.read(places.build / "ledger.jsonl")
     settings_made_with: dict[str, Any] = {}
     for stage in STAGES:
@@ -61,7 +61,7 @@ def settings_of_tables(places: Places, settings: Settings) -> dict[str, Any]:
             settings_made_with |= {**last.settings, "seed": seed}
     whole = {
         name for name in settings_made_with if "." not in name
-    }  # of [retrieval] `read` notes some keys, `retrieve` all
+    }  # the stage `read` records some keys of [retrieval], `retrieve` all
     settings_made_with = {
         name: value
         for name, value in settings_made_with.items()
@@ -82,7 +82,7 @@ def settings_of_tables(places: Places, settings: Settings) -> dict[str, Any]:
 
 
 def placeless(ranked: Nearest | None) -> Nearest | None:
-    """`[retrieval] ranked` with the model's name alone: its folder is a place on somebody's machine."""
+    """Return `[retrieval] ranked` with only the model's name, because its folder is a path on one machine."""
     return ranked and replace(ranked, model=_name_of(ranked.model))
 
 
@@ -93,27 +93,26 @@ def _name_of(model: str) -> str:
 def settings_of_rounds(
     settings: Settings, rounds: Sequence[RoundFolder]
 ) -> tuple[Settings, list[Difference]]:
-    """The settings that governed the last round that counts, and what is set otherwise today.
+    """Return the settings of the last round that counts, and how today's differ.
 
-    What a round does not tell, since it is older than this record, is taken from today's settings; but `[sampling] certain`
-    is off in it.
+    Settings missing in a round from an older version are taken from today's, but `[sampling] certain` is off.
     """
     counted = [round_ for round_ in rounds if not round_.pilot] or list(rounds)
     now = _flat(settings)
     differ: dict[tuple[str, str], list[str]] = {}
     for round_ in counted:
         for name, value in _flat(_then(settings, round_)).items():
-            if _told(value) != _told(now[name]):
-                differ.setdefault((name, _told(value)), []).append(round_.number)
+            if _as_text(value) != _as_text(now[name]):
+                differ.setdefault((name, _as_text(value)), []).append(round_.number)
     differences = [
-        Difference(name, then, _told(now[name]), tuple(numbers))
+        Difference(name, then, _as_text(now[name]), tuple(numbers))
         for (name, then), numbers in sorted(differ.items())
     ]
     return (_then(settings, counted[-1]) if counted else settings), differences
 
 
 def strata_of_rounds(rounds: Sequence[RoundFolder]) -> dict[str, tuple[str, ...]]:
-    """What each round's draw divided the query types by (`strata_by`), where it did."""
+    """Return how each round's draw divided the query types into strata (`strata_by`), if it did."""
     strata = {}
     for round_ in rounds:
         sampling = round_.about.settings.get("sampling")
@@ -124,7 +123,7 @@ def strata_of_rounds(rounds: Sequence[RoundFolder]) -> dict[str, tuple[str, ...]
 
 
 def audits_of_rounds(rounds: Sequence[RoundFolder]) -> dict[str, float]:
-    """The share of automatic labels that people checked in each round, where its settings say so."""
+    """Return the audited share of automatic labels in each round whose settings record it."""
     shares = {}
     for round_ in rounds:
         share = round_.about.settings.get("annotation.audit")
@@ -134,7 +133,7 @@ def audits_of_rounds(rounds: Sequence[RoundFolder]) -> dict[str, float]:
 
 
 def _then(settings: Settings, round_: RoundFolder) -> Settings:
-    """The settings as they were for this round."""
+    """Return the settings as they were for this round."""
     then: dict[str, dict[str, Any]] = {
         "labels": asdict(round_.scheme),
         "annotation": {
@@ -147,14 +146,14 @@ def _then(settings: Settings, round_: RoundFolder) -> Settings:
         table, _, key = name.partition(".")
         if table in GOVERNED:
             then.setdefault(table, {}).update({key: value} if key or not isinstance(value, dict) else value)
-    # draws of before 0.2 took no cluster with certainty
+    # before 0.2 no cluster was sampled with certainty
     then.setdefault("sampling", {}).setdefault("certain", False)
     tables = {table: _with(getattr(settings, table), values, round_) for table, values in then.items()}
     return replace(settings, seed=settings_then.get("seed", settings.seed), **tables)
 
 
 def _with(options: Any, values: dict[str, Any], round_: RoundFolder) -> Any:
-    """These options with the values that they know, each of its setting's kind, as if study.toml said them."""
+    """Replace these options by known values, converted to each setting's type as from study.toml."""
     import msgspec
 
     try:
@@ -168,7 +167,7 @@ def _with(options: Any, values: dict[str, Any], round_: RoundFolder) -> Any:
 
 
 def _flat(settings: Settings) -> dict[str, Any]:
-    """Every setting that governs data, by its name as messages write it."""
+    """Return every setting that governs data, by its name in messages."""
     retrieval = settings.retrieval
     settings = replace(settings, retrieval=replace(retrieval, ranked=placeless(retrieval.ranked)))
     return {"seed": settings.seed} | {
@@ -179,15 +178,15 @@ def _flat(settings: Settings) -> dict[str, Any]:
     }
 
 
-def _told(value: Any) -> str:
-    """A value in words, the same for a list and a tuple."""
+def _as_text(value: Any) -> str:
+    """Return a value as text, the same for a list and a tuple."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 def with_all_draws(folder: Path, rounds: Sequence[RoundFolder]) -> pd.DataFrame:
-    """The frozen items of the rounds in this folder, with the probabilities of all opened draws of a claim as p_sample.
+    """Return the frozen items of the rounds in this folder, with p_sample over all opened draws of a claim.
 
-    Rounds that kept no share of checked items with each item had one share, which their settings tell.
+    Rounds that did not store an audited share per item had a single share, which is in their settings.
     """
     frozen = frozen_items(folder)
     counted = frozen[~frozen["pilot"].astype(bool)]

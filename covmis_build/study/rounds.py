@@ -1,4 +1,4 @@
-"""The rounds of a study: who labels what, how far they are, their board, and their seals."""
+"""The rounds of a study: assignment, progress, board, and seals."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class VerifiedRounds(Result):
-    """The outcome for each round; and, where it was asked, how its labels on Label Studio compare with the record."""
+    """The result for each round and, if requested, the comparison of Label Studio's labels with the record."""
 
     rounds: list[Verified]
     label_studio: list[Compared] | None
 
     @property
     def summary(self) -> Summary:
-        """In words, a sentence a round."""
+        """Return one sentence per round."""
         told = [check.sentence for check in self.rounds] or ["There is no round yet."]
         if self.label_studio is not None:
             there = [compared.sentence for compared in self.label_studio]
@@ -45,7 +45,7 @@ class VerifiedRounds(Result):
         return told
 
     def check(self) -> None:
-        """Fail where a sealed round is not as it was sealed."""
+        """Raise an error if a round was changed after sealing."""
         broken = [check.round for check in self.rounds if check.sealed and not check.stands]
         if broken:
             raise CheckFailed(f"sealed rounds that changed: {', '.join(broken)}")
@@ -61,7 +61,7 @@ def verify_rounds(study: Study, *, label_studio: bool = False) -> VerifiedRounds
 
 
 def write_board(study: Study) -> Path:
-    """Write the board as it is now; its path."""
+    """Write the current board. Returns its path."""
     rounds = all_rounds(study.places.rounds)
     recall = rounds_of_kind(study.places.rounds, RoundKind.RECALL)
     if not rounds and not recall:
@@ -80,13 +80,13 @@ def write_board(study: Study) -> Path:
 
 
 def roster(settings: Settings, folder: RoundFolder) -> tuple[str, ...]:
-    """Who labels it now; a machine was admitted for stances, and needs no training."""
+    """Return the current annotators. Models take part in stance rounds only, and need no training."""
     options = settings.annotation
     return options.annotators if folder.kind == RoundKind.STANCE else options.people
 
 
 def work(settings: Settings, folder: RoundFolder) -> dict[str, list[str]]:
-    """For each annotator their items, in their own order."""
+    """Return each annotator's items in individual order."""
     from covmis_build.annotation.frozen_items import assignment
 
     options = settings.annotation
@@ -97,7 +97,7 @@ def work(settings: Settings, folder: RoundFolder) -> dict[str, list[str]]:
 
 
 def sent(settings: Settings, folder: RoundFolder) -> dict[str, list[str]]:
-    """What everybody gets: their work, and for people what is hidden in it."""
+    """Return what each annotator receives: their work and, for people, the hidden posts."""
     from covmis_build.annotation.checks import hidden_in
 
     own = work(settings, folder)
@@ -106,7 +106,7 @@ def sent(settings: Settings, folder: RoundFolder) -> dict[str, list[str]]:
 
 
 def progress(study: Study, folder: RoundFolder) -> Progress:
-    """Who has labelled how much, what is open, and what to do next: after the seal, what is next in the study."""
+    """Return each annotator's progress, open work, and the next step; after sealing, the study's next step."""
     from covmis_build.annotation.progress import progress_of
     from covmis_build.study.status import after_seal
 

@@ -1,4 +1,4 @@
-"""Bring a study up to date, and say what was made, what could not be read, and what deserves care."""
+"""Bring a study up to date, and report what was built, what could not be read, and warnings."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ SHOWN = {
     "items": "pairs",
     "sample": "sampled posts",
 }
-"""The tables whose rows are counted for people, and what these are."""
+"""Tables whose rows are reported, and what the rows are."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Ran(Result):
-    """What a run did for each stage, what it understood of each file, and what has to be said."""
+    """The result of a run: stages, files, and warnings."""
 
     stages: list[StageRun]
     intake: Intake
     warnings: list[str]
     next: str = ""
-    """What to do next; empty if only some stages were asked for."""
+    """The next step; empty if only some stages were requested."""
 
     def to_dict(self) -> dict[str, Any]:
         """As `covmis run --json` prints it."""
@@ -50,7 +50,7 @@ class Ran(Result):
 
     @property
     def summary(self) -> Summary:
-        """The stages with their tables, and the files of which something must be said."""
+        """Return the stages with their tables, and the files with warnings."""
         rows = [
             (stage.stage, "made" if stage.made else "current", f"{stage.seconds:.1f} s" if stage.made else "",
              ", ".join(counted(count, SHOWN[table]) for table, count in stage.rows.items() if table in SHOWN))
@@ -62,7 +62,7 @@ class Ran(Result):
         ]  # fmt: skip
 
     def check(self) -> None:
-        """Refuse files of the archive that cannot be left as they are."""
+        """Refuse unreadable archive files."""
         self.intake.check()
 
 
@@ -70,7 +70,7 @@ def run(
     study: Study, stages: Sequence[str], *, force: bool, engine: str, conf: Mapping[str, str], workers: int,
     progress: Progress,
 ) -> Ran:  # fmt: skip
-    """Make what is stale of these stages, or of all."""
+    """Build the out-of-date stages, of these or of all."""
     from covmis_build.building.run import run as make
 
     outcomes = make(
@@ -99,7 +99,7 @@ def _warnings(study: Study, outcomes: list[StageRun]) -> list[str]:
 
 
 def _small_claims(study: Study) -> list[str]:
-    """Which claims have too few posts for a sample, in a line."""
+    """Return one line with the claims that have too few posts for a sample."""
     query = "SELECT claim_id, reason FROM dropped WHERE unit = 'claim' AND step = 'minimum_posts' ORDER BY 1"
     rows = ask(query, dropped=study.places.table("dropped"))
     if not rows:
@@ -109,11 +109,11 @@ def _small_claims(study: Study) -> list[str]:
 
 
 NAMED = 6
-"""Claims that a line names."""
+"""Maximum number of claims in a line."""
 
 
 def _nothing_found(study: Study) -> str:
-    """Why no post was found: no files, files with nothing but ids, or queries that no text fits."""
+    """Return why no post was found: no files, files with only ids, or no matching text."""
     folders = ", ".join(study.places.relative(path) for path in study.places.archives)
     listed = sum(file.posts for file in study.intake.files)
     if not listed and any(file.counts for file in study.intake.files):

@@ -1,4 +1,4 @@
-"""Scoring systems on a study: gold of its rounds, its label scheme, its claims, and the probabilities of its items."""
+"""Score systems on a study, with its gold, label scheme, claims and probabilities."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 
 
 class Over(StrEnum):
-    """What a score is a statement about: the items with gold (and claims like theirs), or all posts they were drawn from."""
+    """The target of a score: items with gold (and similar claims), or all posts in the target population."""
 
     ITEMS = "items"
     POSTS = "posts"
 
 
 def score(study: Study, systems: Any, *, over: str = Over.ITEMS, **options: Any) -> Scores | ScoresOverPosts:
-    """Score systems against the gold of the study's rounds: over its items and claims, or over all posts found.
+    """Score systems against the gold of the study's rounds: over items and claims, or over all posts.
 
-    `systems` and `options` are those of `score` (`score_over_posts`); an option that is given counts in place of the
-    study's labels, claims and probabilities. Predictions need ids.
+    `systems` and `options` are those of `score` (`score_over_posts`). A given option replaces the study's labels, claims
+    or probabilities. Predictions need ids.
     """
     scheme = study.settings.labels
     own = {
@@ -59,14 +59,14 @@ def score(study: Study, systems: Any, *, over: str = Over.ITEMS, **options: Any)
 
 
 def check_over(over: str) -> Over:
-    """What to score over, by its name."""
+    """Return the target of a score by its name."""
     if over not in set(Over):
         raise UnknownName(f"over = {over!r}", remedy=nearest(over, Over))
     return Over(over)
 
 
 def design_of_gold(study: Study, corpus: pd.DataFrame) -> Design | None:
-    """How the items of a corpus were drawn in the study's rounds; nothing if they are not from these rounds."""
+    """Return how a corpus's items were sampled in the study's rounds; None if they are not from these rounds."""
     rounds = round_folder.all_rounds(study.places.rounds)
     frozen = with_all_draws(study.places.rounds, rounds)
     frozen = frozen[~frozen["pilot"].astype(bool)].drop_duplicates("item_id").set_index("item_id")
@@ -83,7 +83,7 @@ def design_of_gold(study: Study, corpus: pd.DataFrame) -> Design | None:
 
 
 def labelled_items(study: Study) -> pd.DataFrame:
-    """The items of the study's rounds that have gold, as a corpus, with p_sample over all draws of an item."""
+    """Return the items with gold of the study's rounds as a corpus, with p_sample over all draws of an item."""
     rounds = round_folder.all_rounds(study.places.rounds)
     if not rounds:
         raise InputError(
@@ -92,5 +92,5 @@ def labelled_items(study: Study) -> pd.DataFrame:
         )
     frozen = with_all_draws(study.places.rounds, rounds)
     purged = read_list(study.places.purge_csv).posts
-    # gold refuses a round that is not as it was sealed
+    # gold refuses a round that was changed after sealing
     return make_corpus(gold_of(rounds), frozen, study.settings.release, purged=purged)

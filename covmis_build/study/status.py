@@ -1,4 +1,4 @@
-"""Where a study stands: the stages, the flow from claims to labels, the rounds, and what to do next."""
+"""State of a study: stages, flow from claims to labels, rounds, and the next step."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RoundRow:
-    """One round, counted."""
+    """Counts of one round."""
 
     round: str
     claims: int
@@ -39,7 +39,7 @@ class RoundRow:
 
 @dataclass(frozen=True)
 class Chain:
-    """A group of near-duplicate posts, with the two of it that are least alike."""
+    """A near-duplicate cluster, with its two least similar posts."""
 
     group: str
     size: int
@@ -50,23 +50,23 @@ class Chain:
 
 @dataclass(frozen=True, repr=False)
 class Status(Result):
-    """What `covmis status` shows."""
+    """The output of `covmis status`."""
 
     title: str
     stages: dict[str, bool]
-    """Whether each stage is current."""
+    """Stage → whether it is current."""
     flow: list[Step]
     rounds: list[RoundRow]
     chains: list[Chain]
-    """The largest groups of near-duplicate posts."""
+    """The largest near-duplicate clusters."""
     missing_items: dict[str, str]
-    """Frozen items that the present build would not contain, with the reason."""
+    """Frozen items missing in the current build → reason."""
     intake: list[str]
-    """What must be said about files of the archive."""
+    """Warnings about files of the archive."""
     notes: list[str]
     next: str
     short_posts: str = ""
-    """In which languages the minimum length drops many posts, if in any."""
+    """Languages in which the minimum length drops many posts, if any."""
 
     def to_dict(self) -> dict[str, Any]:
         """As `covmis status --json` prints it."""
@@ -83,7 +83,7 @@ class Status(Result):
 
     @property
     def summary(self) -> Summary:
-        """Stages, flow and rounds as tables, and what to do next."""
+        """Return stages, flow and rounds as tables, and the next step."""
         states = [(name, "current" if state else "to be made") for name, state in self.stages.items()]
         parts: list[str | Listing] = [self.title, "", Listing(("stage", "state"), states)]
         if self.flow:
@@ -100,7 +100,7 @@ class Status(Result):
 
 
 def status(study: Study) -> Status:
-    """Look at the study's files; nothing is made."""
+    """Read the study's state. Nothing is built."""
     places = study.places
     stages = current(places, study.settings)
     rounds = _rounds(places)
@@ -128,26 +128,26 @@ def status(study: Study) -> Status:
 
 
 def chain_texts(study: Study, chains: Sequence[Chain]) -> dict[str, str]:
-    """The texts of the two least similar posts of each group, by their ids, for people to judge."""
+    """Return the texts of each cluster's two least similar posts, by id, for manual checking."""
     wanted = {post for chain in chains for post in (chain.weakest_a, chain.weakest_b)}
     return {post: text for post, (_, text) in texts_of(study.places, "near_duplicates", wanted).items()}
 
 
 def _rounds(places: Places) -> list[RoundRow]:
-    """The rounds that ask for stances, then those of recall, whose numbers begin with r."""
+    """Return the stance rounds, then the recall rounds (numbers beginning with r)."""
     recall = RoundKind.RECALL.folder(places.rounds)
     rows = []
     for items in [*sorted(places.rounds.glob("*/items.parquet")), *sorted(recall.glob("*/items.parquet"))]:
         labels = items.with_name("labels.parquet")
         claims = storage.read_column(items, "claim_id", storage.RESTORED)
-        given = _given(storage.read_rows(labels, "labels"))
+        given = _count_independent(storage.read_rows(labels, "labels"))
         sealed = items.with_name("seal.json").exists()
         rows.append(RoundRow(items.parent.name, len(set(claims)), len(claims), given, sealed))
     return rows
 
 
-def _given(labels: list[dict[str, Any]]) -> int:
-    """The annotators' own labels that count now, without earlier ones of the same person and without decisions."""
+def _count_independent(labels: list[dict[str, Any]]) -> int:
+    """Return the annotators' current independent labels, without superseded ones and decisions."""
     earlier = {row["supersedes"] for row in labels}
     return sum(
         row["phase"] == Phase.INDEPENDENT and row["status"] == AnswerStatus.GIVEN
@@ -157,22 +157,22 @@ def _given(labels: list[dict[str, Any]]) -> int:
 
 
 def after_run(study: Study) -> str:
-    """What comes next once all stages are made."""
+    """Return the next step when all stages are built."""
     return next_step(study, {}, _rounds(study.places), flow(study.places))
 
 
 def after_seal(study: Study) -> str:
-    """What comes next once a round is sealed."""
+    """Return the next step after sealing."""
     return next_step(study, current(study.places, study.settings), _rounds(study.places), [])
 
 
 def next_step(study: Study, stages: dict[str, bool], rounds: list[RoundRow], steps: list[Step]) -> str:
-    """The one thing to do now; before the first round also where most posts were lost, and how to keep them."""
+    """Return the next step; before the first round also where most posts were lost, and how to keep them."""
     return _to_build(study, stages, rounds) or _to_annotate(study, rounds, steps)
 
 
 def _to_build(study: Study, stages: dict[str, bool], rounds: list[RoundRow]) -> str:
-    """What is to do before all tables are there; nothing if they are."""
+    """Return the next step towards complete tables; empty if they are complete."""
     places = study.places
     if not rounds and not stages.get("read", True) and not places.has_files:
         folders = ", ".join(places.relative(path) for path in places.archives)
@@ -187,7 +187,7 @@ def _to_build(study: Study, stages: dict[str, bool], rounds: list[RoundRow]) -> 
 
 
 def _more_posts(study: Study, lost: str) -> str:
-    """What is to do where no claim has enough posts for a sample."""
+    """Return the next step if no claim has enough posts for a sample."""
     if unread := next((file.file for file in study.intake.files if file.refused), ""):
         return f"`covmis posts look` says why {unread} cannot be read, and what to write into study.toml"
     return (
@@ -196,7 +196,7 @@ def _more_posts(study: Study, lost: str) -> str:
 
 
 def _to_annotate(study: Study, rounds: list[RoundRow], steps: list[Step]) -> str:
-    """What is to do with the sample, the rounds and the corpus."""
+    """Return the next step for sample, rounds and corpus."""
     places = study.places
     asking_recall = [row for row in rounds if kind_of(row.round) == RoundKind.RECALL]
     rounds = [row for row in rounds if row not in asking_recall]
@@ -224,7 +224,7 @@ def _to_annotate(study: Study, rounds: list[RoundRow], steps: list[Step]) -> str
 
 
 def missing_items(places: Places) -> dict[str, str]:
-    """Frozen items that the present build would not contain; without rounds nothing is loaded."""
+    """Return frozen items missing in the current build. Without rounds nothing is loaded."""
     if not any(places.rounds.glob("*/items.parquet")):
         return {}
     from covmis_build.annotation.frozen_items import frozen_pairs
@@ -233,7 +233,7 @@ def missing_items(places: Places) -> dict[str, str]:
 
 
 def missing_note(missing: dict[str, str]) -> list[str]:
-    """One line on these items, by reason; none if there are none."""
+    """Return one line about these items, by reason; None without any."""
     if not missing:
         return []
     items_of: dict[str, list[str]] = {}
@@ -250,7 +250,7 @@ def missing_note(missing: dict[str, str]) -> list[str]:
 
 
 def _uncollected(places: Places) -> list[str]:
-    """For each platform that posts were collected from, the queries that are new or changed since."""
+    """Return for each collected platform the queries that are new or changed since."""
     plans = sorted(places.notes.glob("*/plan.json"))
     if not plans or not places.table("queries").exists():
         return []

@@ -1,6 +1,6 @@
-"""A study: a folder with a study.toml, and everything that can be done with it.
+"""A study: a folder with a study.toml, and all operations on it.
 
-A verb takes the lock, asks whether the tables are current, and calls; nothing is calculated here.
+A method takes the lock, checks whether the tables are current, and calls another module. It computes nothing itself.
 """
 
 from __future__ import annotations
@@ -65,20 +65,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Study:
-    """One study: its settings, the places where its files stand, its tables, and the verbs of the command line."""
+    """A study: its settings, file locations, tables, and the operations of the command line."""
 
     folder: Path
 
     @property
     def settings(self) -> Settings:
-        """The settings in study.toml, as it is now."""
+        """The current settings in study.toml."""
         file = self.folder / STUDY_TOML
         seen = file.stat() if file.is_file() else None
         return _read_settings(file, (seen.st_mtime_ns, seen.st_size, seen.st_ino) if seen else ())
 
     @property
     def places(self) -> Places:
-        """Where the study's files are."""
+        """The locations of the study's files."""
         settings = self.settings
         return Places(self.folder, settings.retrieval.archive, settings.cleaning.against, settings.build)
 
@@ -89,9 +89,9 @@ class Study:
         return self.status()._repr_html_()
 
     def change(self, **settings: Any) -> Study:
-        """Write other settings into study.toml: `study.change(cleaning={"minimum_posts": 12})`; the study has them at once.
+        """Change settings in study.toml, with immediate effect: `study.change(cleaning={"minimum_posts": 12})`.
 
-        Comments and all other settings stay as they are; what study.toml refuses is refused, and nothing is written.
+        Comments and other settings are kept. Invalid values are refused, and nothing is written.
         """
         path = self.places.folder / STUDY_TOML
         with self.locked_inputs("study.change"):
@@ -100,18 +100,18 @@ class Study:
             storage.write_text(path, text)
         return self
 
-    # Tables of data/build, read when they are requested
+    # Tables of data/build, loaded on access
 
     @property
     def archive(self) -> ArchivePosts:
-        """Every post of the archive, as the last run read it, for questions of one's own."""
+        """The archive's posts as the last run imported them, for your own queries."""
         from covmis_build.study.archive import ArchivePosts
 
         return ArchivePosts(self.places)
 
     @property
     def claims(self) -> pd.DataFrame:
-        """The claim list, as the last run read it."""
+        """The claim list as the last run read it."""
         return self._table("claims")
 
     @property
@@ -121,29 +121,29 @@ class Study:
 
     @property
     def posts(self) -> pd.DataFrame:
-        """The posts that a query found; `created_at` is a time."""
+        """The posts that a query matched; `created_at` is a time."""
         from covmis_build.tables import with_times
 
         return with_times(self._table("posts"))
 
     @property
     def hits(self) -> pd.DataFrame:
-        """Which query found which post."""
+        """Which query matched which post."""
         return self._table("hits")
 
     @property
     def items(self) -> pd.DataFrame:
-        """The claim × post pairs that cleaning left."""
+        """The claim × post pairs that cleaning kept."""
         return self._table("items")
 
     @property
     def sample(self) -> pd.DataFrame:
-        """The items that were drawn, with their probabilities."""
+        """The sampled items with their probabilities."""
         return self._table("sample")
 
     @property
     def dropped(self) -> pd.DataFrame:
-        """Whatever was not kept, with the step and the reason."""
+        """Everything that was dropped, with step and reason."""
         return self._table("dropped")
 
     def _table(self, name: str) -> pd.DataFrame:
@@ -158,7 +158,7 @@ class Study:
         self, stages: str | Sequence[str] = (), *, force: bool = False, engine: str = "duckdb", master: str = "",
         settings: Mapping[str, str] | None = None, workers: int = 0, progress: Progress = silent,
     ) -> Ran:  # fmt: skip
-        """Bring the study up to date, only what is stale; `master` and `settings` are Spark's."""
+        """Build what is out of date. `master` and `settings` are for Spark."""
         from covmis_build.study.run import run
 
         conf = _of_spark(engine, master, settings)
@@ -167,7 +167,7 @@ class Study:
         )
 
     def need_current(self, *, run: bool = False, progress: Progress = silent) -> None:
-        """Refuse tables that were made of other settings or files than today's; or make them first."""
+        """Refuse tables that are out of date, or rebuild them with `run`."""
         names = [name for name, is_current in self.stages().items() if not is_current]
         if names and run:
             self.run(progress=progress)
@@ -178,26 +178,26 @@ class Study:
             )
 
     def stages(self) -> dict[str, bool]:
-        """Each stage, and whether its tables are what today's settings and files give; fast, nothing is made."""
+        """Return for each stage whether its tables match the current settings and files. Fast; nothing is built."""
         from covmis_build.building.run import current
 
         return current(self.places, self.settings)
 
     def status(self) -> Status:
-        """Where the study stands, and what is next."""
+        """Return the study's state and the next step."""
         from covmis_build.study.status import status
 
         return status(self)
 
     def beside_published(self, files: Path | str) -> BesidePublished:
-        """What came out next to a published corpus that this study builds again; `files`: its authors' folder."""
+        """Compare with a published corpus that this study rebuilds. `files`: the folder of its authors' files."""
         from covmis_build.study.rebuilding import beside_published
 
         return beside_published(self, Path(files))
 
     @property
     def intake(self) -> Intake:
-        """What was understood of each file of the archive, and what could not be read; no files before a run."""
+        """Return what was detected and imported from each archive file; no files before the first run."""
         from covmis_build.archive.intake import Intake, files_of
 
         files = files_of(storage.read_rows(self.places.table("intake"), "intake"))
@@ -205,7 +205,7 @@ class Study:
 
     @property
     def advice(self) -> str:
-        """What has to be said of the settings, if anything."""
+        """Return advice about the settings."""
         from covmis_build.cleaning.near_duplicates import advice
 
         return advice(self.settings.cleaning)
@@ -213,9 +213,9 @@ class Study:
     def dropped_posts(
         self, step: str, *, reason: str = "", claim: str = "", limit: int = 20, status: Status | None = None
     ) -> DroppedPosts:
-        """Some of the posts that a step of the flow dropped, with their texts; of one reason or claim, or of all.
+        """Return some of the posts that a step of the flow dropped, with their texts; of one reason or claim, or of all.
 
-        `status`: the study's, where you have it already.
+        `status`: the study's status, if you have it already.
         """
         from covmis_build.building.dropped_posts import dropped_posts
 
@@ -231,15 +231,15 @@ class Study:
         )
 
     def explain(self, wanted: str | int) -> list[str]:
-        """The whole story of a claim, a post or an item, in sentences."""
+        """Explain the history of a claim, a post or an item in sentences."""
         from covmis_build.building.explain import explain
 
         return explain(self.places, str(wanted))
 
-    # Posts: collected from platforms, and forgotten
+    # Collecting and purging posts
 
     def collect(self, source: str, **options: Any) -> Collected:
-        """Fetch what the queries ask for and is not there yet, from x, bluesky or mastodon, within a budget.
+        """Fetch missing posts that the queries request, from x, bluesky or mastodon, within a budget.
 
         Options are the fields of `study.collect.Wanted`.
         """
@@ -248,7 +248,7 @@ class Study:
         return collect(self, source, Wanted(**options))
 
     def estimate_collecting(self, source: str, **options: Any) -> Estimate:
-        """What `collect` would find and cost; X is asked for counts, which it bills."""
+        """Estimate the posts and cost of `collect`. X bills requests for counts."""
         from covmis_build.study.collect import Wanted, estimate
 
         return estimate(self, source, Wanted(**options))
@@ -260,7 +260,7 @@ class Study:
         return collect_ids(self, file, Wanted(**options), again=again)
 
     def price_of_ids(self, file: Path | str | None = None, **options: Any) -> PricedList:
-        """What `collect_ids` would cost at most; nothing is asked."""
+        """Return the maximum cost of `collect_ids`. No request is made."""
         from covmis_build.study.collect import Wanted, price_of_ids
 
         return price_of_ids(self, file, Wanted(**options))
@@ -269,9 +269,9 @@ class Study:
         self, *, posts: str | Iterable[str] = (), authors: str | Iterable[str] = (), outside: bool = False,
         progress: Progress = silent,
     ) -> Purged:  # fmt: skip
-        """Forget these posts and authors, and those on queries/purge.csv, in every place of the study.
+        """Delete these posts and authors, and those on queries/purge.csv, everywhere in the study.
 
-        `outside`: also rewrite archives that lie outside the study's folder; without it they are refused.
+        `outside`: also rewrite archives outside the study's folder; otherwise these are refused.
         """
         from covmis_build.study.purge import purge
 
@@ -282,15 +282,15 @@ class Study:
     # Files of posts
 
     def look(self, path: Path | str) -> Look:
-        """What a file of posts is understood to be; nothing is changed."""
+        """Preview a file of posts: its detected format and content. Nothing is changed."""
         from covmis_build.study.look import look
 
         return look(path, self)
 
     def set_columns(self, files: str, **rule: Any) -> Study:
-        """Write how the columns of such files of posts are read, a table [[retrieval.columns]], as `look` proposes it.
+        """Write how columns of such files are parsed, as a table [[retrieval.columns]] proposed by `look`.
 
-        One for the same `files` is replaced; the new one comes first.
+        A table for the same `files` is replaced. The new table comes first.
         """
         document = tomllib.loads((self.places.folder / STUDY_TOML).read_text("utf-8"))
         before = document.get("retrieval", {}).get("columns", [])
@@ -298,13 +298,13 @@ class Study:
         return self.change(retrieval={"columns": [{"files": files, **rule}, *others]})
 
     def add_posts(self, file: Path | str | Iterable[bytes], name: str = "") -> AddedPosts:
-        """Copy a file of posts into the archive, as it is; `name`: how it is called there."""
+        """Copy a file of posts unchanged into the archive; `name`: its name there."""
         from covmis_build.study.add_posts import add_posts
 
         return add_posts(self, file, name)
 
     def import_posts(self, path: Path | str, *, progress: Progress = silent) -> ImportedPosts:
-        """Convert a file of posts into the archive's own form, with a report next to it."""
+        """Convert a file of posts to covmis's own format in the archive, with a report."""
         from covmis_build.study.import_posts import import_posts
 
         return import_posts(self, path, progress)
@@ -315,7 +315,7 @@ class Study:
         self, claims: pd.DataFrame | Path | str | None = None, *, columns: Mapping[str, str] | None = None, form: str = "",
         search: str = "", language: str = "",
     ) -> ImportedClaims:  # fmt: skip
-        """Add the claims of a file or a DataFrame to queries/claims.csv; or of the fact-checks that Google finds for `search`."""
+        """Add claims from a file or DataFrame, or from Google's fact-checks for `search`, to queries/claims.csv."""
         from covmis_build.study.claims import import_claims
 
         listed = Path(claims) if isinstance(claims, str) else claims
@@ -324,7 +324,7 @@ class Study:
     def look_at_claims(
         self, path: Path | str, *, columns: Mapping[str, str] | None = None, form: str = ""
     ) -> LookedAt:
-        """What a file of claims is understood to be; nothing is written."""
+        """Preview a file of claims. Nothing is written."""
         from covmis_build.claims.lists import read_list
         from covmis_build.study.claims import LookedAt
 
@@ -343,20 +343,20 @@ class Study:
         return select_claims(self, top)
 
     def show_queries(self, claim: str = "", *, platform: str = "", limit: int = 0) -> ShownQueries:
-        """The queries that the claim list makes, as a platform wants them if one is named."""
+        """Return the claim list's queries, as a platform's searches if one is named."""
         from covmis_build.study.queries import show_queries
 
         return show_queries(self, claim, platform=platform, limit=limit)
 
     def words(self, progress: Progress = silent) -> Words:
-        """The words of the archive's posts; what of the archive has changed is read first."""
+        """Return the index of the archive's words, updated if the archive changed."""
         from covmis_build.building.store import words_of
 
         self._read(progress)
         return words_of(self.places, self.settings, progress)
 
     def counted_posts(self, progress: Progress = silent) -> CountedPosts:
-        """The posts of the archive that queries can find; what of the archive has changed is read first."""
+        """Return the archive's posts that queries can match, updated if the archive changed."""
         from covmis_build.building.store import counted_posts
 
         self._read(progress)
@@ -371,9 +371,9 @@ class Study:
             self.run(["read"], progress=progress)
 
     def try_queries(self, text: str = "", *, samples: int = 3, progress: Progress = silent) -> Trial:
-        """Count the posts of the archive that keywords, a claim's queries (by its id), or all queries find.
+        """Count the archive posts that match keywords, a claim's queries (by its id), or all queries.
 
-        Posts are counted as `covmis run` counts them. Where the archive has changed, it is read again first.
+        Posts are counted as in `covmis run`. If the archive has changed, it is imported again first.
         """
         from covmis_build.study.queries import try_queries
 
@@ -382,7 +382,7 @@ class Study:
     def tune_keywords(
         self, keywords: str | Sequence[str], saved: Sequence[str] = (), *, progress: Progress = silent
     ) -> Tuned:
-        """What keywords (or a claim's, by its id) find that `saved` ones do not, and what each word adds or keeps out; nothing is saved."""
+        """Compare keywords (or a claim's, by id) with the `saved` ones, and show each word's effect. Nothing is saved."""
         from covmis_build.study.keywords import tune
 
         return tune(self, keywords, saved, progress=progress)
@@ -390,9 +390,9 @@ class Study:
     def set_keywords(
         self, claim: str, keywords: str | Sequence[str], *, instead_of: Sequence[str] | None = None
     ) -> SavedKeywords:
-        """Save a claim's keywords in queries/claims.csv; what stood there before is noted in the claim's edits.
+        """Save a claim's keywords in queries/claims.csv. The claim's edits record the previous ones.
 
-        `instead_of`: the keywords that one has seen there; where others stand there now, they are kept.
+        `instead_of`: the keywords that you saw. If they were changed since, nothing is saved.
         """
         from covmis_build.study.keywords import set_keywords
 
@@ -401,7 +401,7 @@ class Study:
     def suggest_queries(
         self, claim: str, *, read: Sequence[int] = (5, 25, 100), samples: int = 2, progress: Progress = silent
     ) -> Suggestions:
-        """A precise, a balanced and a broad query for a claim, by its id or its text; `read`: the posts of each."""
+        """Suggest a precise, a balanced and a broad query for a claim (id or text), for these numbers of posts to `read`."""
         from covmis_build.study.queries import suggest_queries
 
         return suggest_queries(self, claim, read=read, samples=samples, progress=progress)
@@ -410,14 +410,14 @@ class Study:
 
     @property
     def rounds(self) -> list[Round]:
-        """All rounds, in their order."""
+        """All rounds, in order."""
         from covmis_build.annotation.round_folder import all_rounds
         from covmis_build.study.round import Round
 
         return [Round(self, round_.folder) for round_ in all_rounds(self.places.rounds)]
 
     def round(self, number: str | int = "") -> Round:
-        """The round with this number, or the last one opened."""
+        """Return the round with this number, or the last one opened."""
         from covmis_build.annotation.round_folder import find
         from covmis_build.study.round import Round
 
@@ -429,11 +429,11 @@ class Study:
         pass_mark: float | None = None, gold: str | Path | None = None, predictions: str | Path | Sequence[str | Path] = (),
         progress: Progress = silent,
     ) -> Round:  # fmt: skip
-        """Freeze the next claims' sampled posts as a round; `claims`: how many (0: as the settings say), or which.
+        """Freeze the next claims' sampled posts as a round; `claims`: how many (0: as set), or which.
 
-        A training round is of `items` posts whose gold is known from sealed rounds, or from the sheet `gold` (item_id,
-        label, reason); `pass_mark` is the share of right answers that will do. Files of `predictions` that are registered when
-        the first round is opened need no other proof that they saw none of its labels (`estimate(assisted_by=…)`).
+        A training round has `items` posts with known gold from sealed rounds, or from the sheet `gold` (item_id, label,
+        reason); `pass_mark` is the required share of right answers. Files of `predictions` registered when the first round is
+        opened are thereby proven to be independent of its labels (`estimate(assisted_by=…)`).
         """
         from covmis_build.study.open_round import open_round, open_training
 
@@ -449,16 +449,16 @@ class Study:
         )
 
     def verify_rounds(self, *, label_studio: bool = False) -> VerifiedRounds:
-        """Compare every round with its seal, and each seal with the one before; recall rounds are a chain of their own.
+        """Check every round against its seal, and each seal against the previous one. Recall rounds form a separate chain.
 
-        With `label_studio` (it has to be running), also how many labels there differ from the record.
+        With `label_studio` (must be running), also count labels there that differ from the record.
         """
         from covmis_build.study.rounds import verify_rounds
 
         return verify_rounds(self, label_studio=label_studio)
 
     def check_guideline(self) -> GuidelineCheck:
-        """What changed in the guideline since each label was given, and which may need another look."""
+        """Return the guideline's changes since each label was given, and labels that may need a second look."""
         from covmis_build.annotation.guideline import check, read_guideline
         from covmis_build.annotation.round_folder import all_labels
 
@@ -470,10 +470,10 @@ class Study:
             self.settings.labels.values,
         )
 
-    # What the labels say of all posts found
+    # Estimates for all posts found
 
     def plan_sample(self, **options: Any) -> SamplePlan:
-        """The draw of today's items, and what other targets would cost: see `study.plan_sample`."""
+        """Return the current draw, and the cost of other targets: see `study.plan_sample`."""
         from covmis_build.study.plan_sample import plan_sample
 
         return plan_sample(self, **options)
@@ -484,7 +484,7 @@ class Study:
         after: str | dt.date = "", corpus: Path | str | None = None, level: float = 0.95, run: bool = False,
         progress: Progress = silent,
     ) -> Estimates:  # fmt: skip
-        """The share and total of each label among the posts found: see `study.estimate`."""
+        """Estimate the share and total of each label among the posts found: see `study.estimate`."""
         from covmis_build.study.estimate import estimate
 
         return estimate(
@@ -493,19 +493,19 @@ class Study:
         )  # fmt: skip
 
     def regress(self, formula: str, **options: Any) -> Regression:
-        """Which posts have a label, by what is known of them: see `study.estimate.regress`."""
+        """Regress a label on known properties of posts: see `study.estimate.regress`."""
         from covmis_build.study.estimate import regress
 
         return regress(self, formula, **options)
 
     def recall(self) -> Recall:
-        """How much of what was said about the claims the queries find: `.plan()`, `.draw()`, `.report()`."""
+        """Estimate the recall of the queries: `.plan()`, `.draw()`, `.report()`."""
         from covmis_build.study.recall import Recall
 
         return Recall(self)
 
     def gold(self) -> pd.DataFrame:
-        """The gold labels of all rounds that count; a sealed round's are its decisions, a broken seal is refused."""
+        """The gold labels of all rounds that count. A sealed round's are its decisions; a broken seal is refused."""
         from covmis_build.annotation.gold import gold_of
         from covmis_build.annotation.round_folder import all_rounds
 
@@ -517,12 +517,12 @@ class Study:
         self, *, text: bool | None = None, bundle: bool = False, deposit: bool = False,
         sign: Path | str | None = None, run: bool = False, progress: Progress = silent,
     ) -> Path:  # fmt: skip
-        """Write data/release from the rounds as they were frozen and decided; its folder.
+        """Write data/release from the frozen and decided rounds. Returns its folder.
 
-        `text`: with posts' texts (default: as [release] says). `bundle`: add bundle.zip, for a rebuild elsewhere.
-        `deposit`: make data/deposit, too: what to upload to a repository, and a list of what is missing.
+        `text`: include posts' texts (default: as [release] says). `bundle`: add bundle.zip, for a rebuild elsewhere.
+        `deposit`: also create data/deposit: files to upload to a repository, and a list of what is missing.
         `sign`: an SSH key that signs the checksums.
-        Refused while a round is not as it was sealed, and while tables are stale, unless `run` makes them first.
+        Refused if a round was changed after sealing, or if tables are out of date (unless `run` rebuilds them).
         """
         from covmis_build.study.release import release
 
@@ -531,13 +531,13 @@ class Study:
         ).folder
 
     def release_checks(self) -> list[ReleaseCheck]:
-        """What a release should have, whether it is there, and what to do where it is missing."""
+        """Check the requirements of a release, with a remedy for each one not met."""
         from covmis_build.study.release import checks
 
         return checks(self)
 
     def bundle(self) -> Path:
-        """Release with a bundle.zip, all that a rebuild needs elsewhere; its path."""
+        """Release with a bundle.zip that contains everything for a rebuild. Returns its path."""
         from covmis_build.corpus.publish import BUNDLE
 
         return self.release(bundle=True) / BUNDLE
@@ -545,7 +545,7 @@ class Study:
     def hydrate(
         self, corpus: Path | str | None = None, *, into: Path | str | None = None, mask: bool = True
     ) -> Hydration:
-        """Bring texts back to a corpus of ids (default: the study's own) from the study's archive."""
+        """Restore the texts of a corpus of ids (default: the study's own) from the study's archive."""
         from covmis_build.study.hydrate import hydrate
 
         file, folder = (Path(path) if path else None for path in (corpus, into))
@@ -554,27 +554,27 @@ class Study:
     # Systems
 
     def score(self, systems: Any, *, over: str = "items", **options: Any) -> Scores | ScoresOverPosts:
-        """Score systems ({name: predictions}) against the rounds' gold, or over all posts; options as of `covmis.score`."""
+        """Score systems ({name: predictions}) against the rounds' gold, or over all posts; options as in `covmis.score`."""
         from covmis_build.study.score import score
 
         return score(self, systems, over=over, **options)
 
     def questions(self, posts: Any = None, *, labels: Sequence[str] = ()) -> Questions:
-        """Posts to ask a language model about (default: the rounds' items): `.write()`, `.ask()`, `.read()`."""
+        """Return posts to ask a language model about (default: the rounds' items): `.write()`, `.ask()`, `.read()`."""
         from covmis_build.study.prompt import Questions
 
         return Questions.of(self, posts, list(labels))
 
     def admit(self, predictions: Path | str, *, name: str, epsilon: float) -> Admission:
-        """Test whether a machine may take the place of a person in this study. Its first epsilon is kept, and another one refused."""
+        """Test whether this model can replace an annotator. Its first epsilon is recorded; another one is refused."""
         from covmis_build.study.admit import admit_in_study
 
         return admit_in_study(self, Path(predictions), name=name, epsilon=epsilon)
 
-    # What keeps two commands from changing the same files at once
+    # Locks against simultaneous changes
 
     def need_whole(self) -> None:
-        """Refuse a study of which a part has forgotten what another part still holds."""
+        """Refuse a study with an unfinished purge."""
         if self.places.purge_journal.exists():
             from covmis_build.building.purge import refuse_unfinished
 
@@ -582,27 +582,27 @@ class Study:
 
     @contextmanager
     def locked(self, folder: Path, command: str, name: str = ".lock") -> Iterator[None]:
-        """Keep others, and above all a purge, from changing the same files until this command has ended."""
+        """Prevent other commands, especially a purge, from changing the same files until this one ends."""
         with storage.locked(folder / name, command):
             self.need_whole()  # a purge may have begun since the study was opened
             yield
 
     def locked_rounds(self, command: str) -> AbstractContextManager[None]:
-        """Keep others from changing the study's rounds until this command has ended."""
+        """Prevent changes of the study's rounds by others until this command ends."""
         return self.locked(self.places.build, command, ".rounds.lock")
 
     def locked_inputs(self, command: str) -> AbstractContextManager[None]:
-        """Keep others from changing study.toml or queries/claims.csv between this command's look at it and its change."""
+        """Prevent changes of study.toml and queries/claims.csv by others between this command's reading and writing."""
         return self.locked(self.places.build, command, ".inputs.lock")
 
 
 def _several(names: str | Iterable[str]) -> list[str]:
-    """One name, or several."""
+    """Return one name or several as a sequence."""
     return [names] if isinstance(names, str) else list(names)
 
 
 def new_study(folder: Path | str, *, title: str = "") -> Study:
-    """Make a folder for a new study: settings, an example claim list, a guideline and a README."""
+    """Create a study's folder: settings, an example claim list, a guideline and a README."""
     from covmis_build.study.new import new_study
 
     new_study(Path(folder), title)
@@ -617,7 +617,7 @@ def rebuild_published(
     title: str = "",
     releases: Path | str | None = None,
 ) -> Rebuilding:
-    """Make a study that builds a published corpus again, from the files that its authors gave: `covmis-stance`."""
+    """Create a study that rebuilds a published corpus from its authors' files: `covmis-stance`."""
     from covmis_build.study.rebuilding import new_from_published
 
     if source != "covmis-stance":
@@ -631,10 +631,10 @@ def rebuild_published(
 
 
 def open_study(folder: Path | str | None = None, *, half_purged: bool = False) -> Study:
-    """The study in this folder, or the one whose study.toml is nearest upwards.
+    """Open the study in this folder, or the one whose study.toml is nearest upwards.
 
-    A purge that has begun and not ended is refused, unless one says so: a part of the study still holds what another
-    has forgotten.
+    A study with an unfinished purge is refused unless `half_purged`: a part of it still contains what another part has
+    deleted.
     """
     start = Path(folder or Path.cwd()).resolve()
     if folder is not None and not (start / STUDY_TOML).is_file():
@@ -649,13 +649,13 @@ def open_study(folder: Path | str | None = None, *, half_purged: bool = False) -
 
 
 def study_of(file: Path, folder: Path | None = None, *, half_purged: bool = False) -> Study | None:
-    """The study that is named, or the one in whose folder this file or folder lies, if it is in one."""
+    """Return the named study, or the one whose folder contains this file, if any."""
     home = folder or _nearest(file.resolve())
     return open_study(home, half_purged=half_purged) if home else None
 
 
 def _of_spark(engine: str, master: str, settings: Mapping[str, str] | None) -> dict[str, str]:
-    """Spark's settings, its master among them; no other engine has any."""
+    """Return Spark's settings including its master. Other engines have none."""
     conf = {**(settings or {}), **({"spark.master": master} if master else {})}
     if conf and engine == "duckdb":
         raise InputError(
@@ -666,7 +666,7 @@ def _of_spark(engine: str, master: str, settings: Mapping[str, str] | None) -> d
 
 @functools.lru_cache(maxsize=16)
 def _read_settings(file: Path, _seen: tuple[int, ...]) -> Settings:
-    """The settings of a file that has not changed since it was seen."""
+    """Read settings, cached until the file changes."""
     return read_settings(file)
 
 
@@ -675,9 +675,9 @@ def _nearest(start: Path) -> Path | None:
 
 
 def read_study(folder: Path, *, half_purged: bool = False) -> Study:
-    """The study in this folder."""
+    """Open the study in this folder."""
     study = Study(folder)
-    read_settings(folder / STUDY_TOML)  # refuse wrong ones now
+    read_settings(folder / STUDY_TOML)  # refuse invalid settings immediately
     if not half_purged:
         study.need_whole()
     return study

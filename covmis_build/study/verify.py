@@ -1,4 +1,4 @@
-"""Verifying: a bundle, a release's folder or one of its files, by its users."""
+"""Verify a package, a release's folder or one of its files; for users of a release."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 
 def verify(path: Path | str, *, signers: Path | str | None = None) -> list[Check]:
-    """Every check that this file or folder allows, with its answer.
+    """Run every check that this file or folder allows, and return the results.
 
     `signers`: a file of SSH keys, one of which must have signed the release.
     """
@@ -76,7 +76,7 @@ def _bundle(path: Path, release: Path | None = None) -> list[Check]:
             if not all(check.passed for check in checks):
                 return checks
             return checks + check_rounds(manifest, files, release)
-    except InputError as error:  # of a file inside, or of where it was decompressed, which nobody can look at
+    except InputError as error:  # about a file in the package, or in a folder that the user cannot see
         if Path(error.file) == path:
             raise
         raise InputError(
@@ -87,9 +87,9 @@ def _bundle(path: Path, release: Path | None = None) -> list[Check]:
 
 
 def check_rounds(manifest: Manifest, files: Mapping[str, bytes], release: Path | None) -> list[Check]:
-    """The seals of a bundle's rounds, chained, and the corpus and the card's settings against what the rounds say.
+    """Check the chained seals of a package's rounds, and the corpus and the card's settings against the rounds.
 
-    Texts are not in a bundle, and a seal does not need them. `release`: the folder that the bundle lies in.
+    Seals do not need texts, which a package does not contain. `release`: the folder of the package.
     """
     with tempfile.TemporaryDirectory() as scratch:
         places = Places(Path(scratch))
@@ -101,7 +101,7 @@ def check_rounds(manifest: Manifest, files: Mapping[str, bytes], release: Path |
         if not all(check.passed for check in checks):
             return checks
         frozen = with_all_draws(places.rounds, rounds)
-        # a bundle has neither texts nor salts; only those that its manifest names have been forgotten
+        # A package contains no texts and salts; only items named in its manifest were purged.
         frozen = frozen.assign(salt="not told")
         expected = make_corpus(gold_of(rounds), frozen, Release(), purged=manifest.purged)
         today = bundled_settings(files, places.study_toml)
@@ -145,7 +145,7 @@ def check_rounds(manifest: Manifest, files: Mapping[str, bytes], release: Path |
 
 
 def check_estimates(release: Path, again: Estimates) -> Check:
-    """Whether the estimates that a release prints are those of its rounds and of the pool in its bundle."""
+    """Check whether a release's estimates follow from its rounds and its package's target population."""
     told = json.loads((release / STATISTICS).read_bytes())["shares"]
     whole = again.shares[again.shares["scope"] == "pool"]
     keys = {(row["estimand"], row["label"]): row for row in whole.to_dict("records")}
@@ -162,7 +162,7 @@ def check_estimates(release: Path, again: Estimates) -> Check:
 
 
 def _facts(facts: ReleaseFacts, places: Places, rounds: Sequence[RoundFolder]) -> list[Check]:
-    """The facts that can be counted from the bundle's rounds and tables, and guidelines under their hashes."""
+    """Check the facts computed from the package's rounds and tables, and guidelines against their hashes."""
     counted = counted_facts(places, rounds)
     told = {"flow": tuple(facts.flow), "rounds": tuple(facts.rounds), "kappa": facts.kappa}
     what = {
@@ -185,7 +185,7 @@ def _facts(facts: ReleaseFacts, places: Places, rounds: Sequence[RoundFolder]) -
 
 
 def _tables(facts: ReleaseFacts, places: Places, built: Mapping[str, pd.DataFrame]) -> list[Check]:
-    """The tables against the hashes that the ledger kept of them; claims and queries rebuilt from the claim list."""
+    """Check tables against the ledger's hashes, and rebuild claims and queries from the claim list."""
     made = {table: digest for stage in facts.stages for table, digest in stage.tables.items()}
     wrong = [
         name
@@ -210,7 +210,7 @@ def _tables(facts: ReleaseFacts, places: Places, built: Mapping[str, pd.DataFram
 def check_sample(
     frozen: pd.DataFrame, built: Mapping[str, pd.DataFrame], settings: Settings, manifest: Manifest
 ) -> list[Check]:
-    """Whether probability fell as it says: each item's keyed number against its probability, and the draw rebuilt."""
+    """Check the sampling: each item's permanent random number against its probability, and the repeated draw."""
     counted = frozen[~frozen["pilot"].astype(bool)]
     poisson = counted[counted["design"] == "poisson"]
     seed, audit = settings.seed, settings.annotation.audit
@@ -242,7 +242,7 @@ def check_sample(
     if manifest.purged or settings.sampling.strata_by or not {"items", "sample"} <= set(built):
         why = "posts were purged" if manifest.purged else "strata, or no tables of the build"
         return [*checks, Check(what, passed=True, detail=f"not compared: {why}")]
-    # a ranked post's probability comes from its rank, which no bundle tells; others are drawn as if there were none
+    # A ranked post's probability follows from its rank, which is not in the package; draw the others as if without ranks.
     told, items = built["sample"], built["items"]
     by_rank = set(items.loc[items["kind"] == RANKED, "item_id"])
     by_rank |= set(counted.loc[counted["kind"] == RANKED, "item_id"]) - set(items["item_id"])
@@ -263,7 +263,7 @@ def check_beside(
     release: Path, corpus: pd.DataFrame, frozen: pd.DataFrame, built: Mapping[str, pd.DataFrame], today: Settings,
     governed: Settings,
 ) -> list[Check]:  # fmt: skip
-    """Parts, weights and queries rebuilt from the bundle, compared with the files of the release."""
+    """Rebuild splits, weights and queries from the package, and compare with the release's files."""
     beside: dict[str, pd.DataFrame | None] = {}
     counted = frozen[~frozen["pilot"].astype(bool)].drop_duplicates("item_id").set_index("item_id")
     beside[WEIGHTS], beside[PAIRS] = weights_of(corpus, counted, built.get("items"), governed.sampling)
@@ -284,7 +284,7 @@ def check_beside(
 
 
 def _same_table(told: pd.DataFrame | None, rows: pd.DataFrame | None) -> bool:
-    """The same columns and cells, numbers to nine digits; nothing is the same as nothing."""
+    """True if columns and cells are equal, numbers to nine digits. Two missing tables are equal."""
     if told is None or rows is None:
         return told is rows
     if set(told.columns) != set(rows.columns) or len(told) != len(rows):
@@ -298,14 +298,14 @@ def _same_table(told: pd.DataFrame | None, rows: pd.DataFrame | None) -> bool:
 
 
 def _settings(facts: ReleaseFacts, settings: Settings) -> Check:
-    """The settings that a card tells, against those that the rounds were drawn with."""
+    """Check the card's settings against those used for the rounds."""
     governed = {"labels": settings.labels, "cleaning": settings.cleaning, "sampling": settings.sampling}
     differ = [name for name, options in governed.items() if getattr(facts, name) != options]
     return Check("the card's settings are those of its rounds", not differ, ", ".join(differ))
 
 
 def seals_of(rounds: Sequence[RoundFolder]) -> list[Check]:
-    """The seals of these rounds, chained."""
+    """Return the chained seals of these rounds."""
     return [
         Check(
             f"round {round_.round} is as it was sealed"

@@ -1,4 +1,4 @@
-"""Settings as people write them into a form, and back: what was changed, as `Study.change` takes it."""
+"""Convert settings to form fields and back: changes for `Study.change`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class WrittenSetting(NamedTuple):
-    """A setting: the name of its table, its own, its value as people write it, and what it means."""
+    """A setting: its table, its name, its value as text, and its meaning."""
 
     table: str
     key: str
@@ -25,12 +25,12 @@ class WrittenSetting(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name that no other setting has."""
+        """The setting's unique name."""
         return f"{self.table}.{self.key}" if self.table else self.key
 
 
 def written_settings(settings: Settings) -> list[WrittenSetting]:
-    """All settings but `[[retrieval.columns]]`, which `Study.set_columns` writes."""
+    """Return all settings except `[[retrieval.columns]]`, which `Study.set_columns` writes."""
     rows = []
     for table, record in (("", settings), *((name, getattr(settings, name)) for name in TABLES)):
         hints = get_type_hints(type(record), include_extras=True)
@@ -45,7 +45,7 @@ def written_settings(settings: Settings) -> list[WrittenSetting]:
 
 
 def changed_settings(settings: Settings, form: Mapping[str, str]) -> dict[str, Any]:
-    """Of the settings in a form, by their names, those that differ: for `study.change(**changes)`."""
+    """Return the changed settings of a form, for `study.change(**changes)`."""
     changes: dict[str, Any] = {}
     for row in written_settings(settings):
         text = form.get(row.name, row.text).strip()
@@ -56,7 +56,7 @@ def changed_settings(settings: Settings, form: Mapping[str, str]) -> dict[str, A
 
 
 def _written(value: Any) -> str:
-    """A value without quotation marks where it is text, or a list of plain words; everything else as in study.toml."""
+    """Format a value: texts and lists of plain words without quotation marks, everything else as in study.toml."""
     if isinstance(value, tuple) and all(
         isinstance(part, str) and part and not set(part) & set(',"[]') for part in value
     ):

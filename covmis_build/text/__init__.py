@@ -1,1 +1,1 @@
-"""Text as covmis sees it: expressions, addresses, words, languages, near-duplicates."""
+"""Text processing: query expressions, URLs, words, languages, near-duplicates."""

@@ -1,12 +1,11 @@
-r"""Texts as bags of words: what scikit-learn's default tokeniser finds, counted in compiled code.
+r"""Texts as bags of words: the tokens of scikit-learn's default tokeniser, counted in compiled code.
 
-A word is two or more word characters of the lower-cased text (`\w\w+`); in scripts without spaces, where that would
-be a whole sentence, it is two neighbouring characters. Lower case and word characters come from one table with an
-entry for every code point, made from Python's own `str.lower` and `re`. Two letters do not fit a table: capital sigma,
-whose lower case depends on its neighbours, and dotted capital I, which becomes two characters; texts with these are
-lower-cased by Python first.
+A word is two or more word characters of the lower-cased text (`\w\w+`). In scripts without spaces, where that would be a
+whole sentence, it is a pair of neighbouring characters. Lower case and word characters come from a table of all code
+points, made with Python's own `str.lower` and `re`. Two letters do not fit into a table: capital sigma, whose lower case
+depends on its neighbours, and dotted capital I, which becomes two characters. Python lower-cases texts with these first.
 
-Hashes only find candidates: two texts are the same, and two words are, when their bytes are.
+Hashes only find candidates: texts and words are equal if their bytes are.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SMALL = 20_000
-"""Below this many texts a second thread costs more than it brings."""
+"""With fewer texts a second thread costs more time than it saves."""
 
 START, PRIME, SPREAD = (
     np.uint64(0x9E3779B97F4A7C15),
@@ -46,9 +45,9 @@ LOW = np.uint64(0xFFFFFFFF)
 class Bags:
     """The distinct texts ("rows") and their words.
 
-    `row` is the row of each text and `copies` the number of texts of each row. The words of row r are
-    `term[start[r]:start[r + 1]]`, in no particular order, each `count` times. `documents` is, for each term, the
-    number of texts with it, and `rows_with` the number of rows.
+    `row` is the row of each text, and `copies` the number of texts per row. The words of row r are
+    `term[start[r]:start[r + 1]]`, in no particular order, each `count` times. `documents` is the number of texts with
+    each term, and `rows_with` the number of rows.
     """
 
     row: NDArray[np.int64]
@@ -77,9 +76,9 @@ def bags(texts: Sequence[str] | pa.Array | pa.ChunkedArray) -> Bags:
 
 @dataclass(frozen=True)
 class Words:
-    """The words of each text, where equal texts are not looked for; terms with their letters and hashes.
+    """The words of each text, without deduplication of texts; terms with their letters and hashes.
 
-    Letters are coded as `_words` has them: equal if the words are, in an order of their own.
+    Letters are coded as in `_words`: codes are equal if words are equal, but their order is different.
     """
 
     start: NDArray[np.int64]
@@ -90,7 +89,7 @@ class Words:
 
 
 def words_of(texts: pa.ChunkedArray) -> Words:
-    """The words of each of these texts."""
+    """Return the words of each of these texts."""
     data, offset = utf8(texts)
     start, term, count, _, pool, at, hashes = _read(data, offset, np.arange(len(texts)), letters())
     buffers = [None, pa.py_buffer(at[: len(hashes) + 1]), pa.py_buffer(pool)]
@@ -98,7 +97,7 @@ def words_of(texts: pa.ChunkedArray) -> Words:
 
 
 def utf8(texts: Sequence[str] | pa.Array | pa.ChunkedArray) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """The texts as one buffer of UTF-8 and the offset of each, ready for the table of letters."""
+    """Return the texts as one buffer of UTF-8 with the offset of each, for lookup in the table of letters."""
     if isinstance(texts, pa.ChunkedArray | pa.Array):
         whole = texts.cast(pa.large_string())
         column = whole.combine_chunks() if isinstance(whole, pa.ChunkedArray) else whole
@@ -120,10 +119,10 @@ def utf8(texts: Sequence[str] | pa.Array | pa.ChunkedArray) -> tuple[NDArray[np.
 
 
 def _column(texts: Sequence[str]) -> pa.Array:
-    """Python's strings as an Arrow column; a missing one is empty."""
+    """Return Python strings as an Arrow column; a missing one is empty."""
     try:
         return pa.array(texts, pa.large_string()).fill_null("")
-    except UnicodeEncodeError:  # half a surrogate pair: not Unicode, but in the wild and in Python strings
+    except UnicodeEncodeError:  # an unpaired surrogate: invalid Unicode, but possible in Python strings
         if all(text is None or isinstance(text, str) for text in texts):
             halves = [(text or "").encode("utf-8", "surrogatepass") for text in texts]
             return pa.array(halves, pa.large_binary())
@@ -136,18 +135,18 @@ def _buffers(column: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     _, places, data = column.buffers()
     offset = np.frombuffer(places, np.int64, len(column) + 1, column.offset * 8)
     letters = np.frombuffer(data if data is not None and data.size else b"\0", np.uint8)
-    for array in (letters, offset):  # some are: one type for all, so that routines are compiled once
+    for array in (letters, offset):  # some are read-only: one type for all, so routines are compiled once
         array.flags.writeable = False
     return letters, offset
 
 
 @functools.cache
 def letters() -> NDArray[np.int32]:
-    """For each code point its lower case if that is a word character, negative in scripts without spaces; otherwise 0."""
-    return kept("letters", lambda: {"letters": _made()})["letters"]
+    """Return for each code point its lower case if it is a word character (negative in scripts without spaces), otherwise 0."""
+    return kept("letters", lambda: {"letters": _build_table()})["letters"]
 
 
-def _made() -> NDArray[np.int32]:
+def _build_table() -> NDArray[np.int32]:
     points = np.arange(0x110000, dtype="<u4")
     every = points.tobytes().decode("utf-32-le", "surrogatepass")
     lower = every.replace("Σ", "σ").replace("İ", "i").lower()
@@ -164,7 +163,7 @@ def _made() -> NDArray[np.int32]:
 def distinct(
     data: NDArray[np.uint8], offset: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The row of each text, and the first text of each row: byte-identical texts share one."""
+    """Return the row of each text, and the first text of each row; byte-identical texts share one row."""
     row: NDArray[np.int64]
     first: NDArray[np.int64]
     row, first, rows = _distinct(data, offset)
@@ -174,7 +173,7 @@ def distinct(
 def _read(
     data: NDArray[np.uint8], offset: NDArray[np.int64], texts: NDArray[np.int64], table: NDArray[np.int32]
 ) -> tuple[Any, ...]:
-    """The words of these texts and their vocabulary, without the room that was left for more."""
+    """Return the words of these texts and their vocabulary, trimmed to size."""
     start, term, count, slots, pool, at, hashes, terms = _tokenise(data, offset, texts, table)
     entries = start[-1]
     return start, term[:entries].copy(), count[:entries].copy(), slots, pool, at, hashes[:terms].copy()
@@ -183,7 +182,7 @@ def _read(
 def in_two_threads(
     data: NDArray[np.uint8], offset: NDArray[np.int64], first: NDArray[np.int64], table: NDArray[np.int32]
 ) -> tuple[Any, Any, Any, int]:
-    """Each thread reads half of the rows into a vocabulary of its own; the second is renamed into the first."""
+    """Let two threads each read half of the rows into separate vocabularies, then map the second to the first."""
     half = len(first) // 2
     with ThreadPoolExecutor(2) as pool:
         left, right = pool.map(lambda part: _read(data, offset, part, table), (first[:half], first[half:]))
@@ -263,7 +262,7 @@ def _same(a: Any, begin_a: Any, end_a: Any, b: Any, begin_b: Any, end_b: Any) ->
 
 @njit(helper=True)
 def _room(array: Any, needed: Any) -> Any:
-    """The array, or a longer copy."""
+    """Return the array, or a longer copy."""
     if needed <= len(array):
         return array
     longer = np.empty(max(needed, len(array) + len(array) // 2), array.dtype)
@@ -274,7 +273,7 @@ def _room(array: Any, needed: Any) -> Any:
 
 @njit
 def _special(data: Any, offset: Any) -> Any:
-    """Which texts have a capital sigma (CE A3) or a dotted capital I (C4 B0)."""
+    """Mark texts with a capital sigma (CE A3) or a dotted capital I (C4 B0)."""
     letters = np.zeros(len(offset) - 1, np.bool_)
     for text in range(len(letters)):
         flags = 0
@@ -287,7 +286,7 @@ def _special(data: Any, offset: Any) -> Any:
 
 @njit
 def _tokenise(data: Any, offset: Any, texts: Any, table: Any) -> Any:
-    """The words of these texts, each text's counted, and the vocabulary."""
+    """Count the words of each of these texts, and build the vocabulary."""
     expected = 1024 + 16 * len(texts)
     start = np.zeros(len(texts) + 1, np.int64)
     term, count = np.empty(expected, np.int32), np.empty(expected, np.int32)
@@ -338,9 +337,9 @@ def _tokenise(data: Any, offset: Any, texts: Any, table: Any) -> Any:
 
 @njit(helper=True)
 def _words(data: Any, i: Any, end: Any, table: Any, letter: Any, ends: Any, values: Any) -> Any:
-    """The number of words of one text; their letters, where each ends, and their hashes go into the arrays.
+    """Return a text's number of words. Their letters, end positions and hashes are written to the arrays.
 
-    Letters are kept as one byte below 128, or as three above: a code of our own that mixes up no two words.
+    Letters are one byte below 128, otherwise three bytes above: our own code, which is unique per word.
     """
     words, top, length, value, before = 0, 0, 0, START, np.int32(0)
     while i <= end:
@@ -368,7 +367,7 @@ def _words(data: Any, i: Any, end: Any, table: Any, letter: Any, ends: Any, valu
             words += 1
             ends[words] = top
         top, length, value = ends[words], 0, START
-        if code < 0 and before > 0:  # the word of these two characters
+        if code < 0 and before > 0:  # the word is this pair of characters
             for character in (before, np.int32(-code)):
                 letter[top], letter[top + 1] = 128 | (character >> 14), 128 | ((character >> 7) & 127)
                 letter[top + 2] = 128 | (character & 127)
@@ -384,7 +383,7 @@ def _words(data: Any, i: Any, end: Any, table: Any, letter: Any, ends: Any, valu
 
 @njit(helper=True)
 def decode(data: Any, i: Any) -> Any:
-    """The code point of two to four bytes of UTF-8, and where the next one begins."""
+    """Decode a code point from two to four bytes of UTF-8. Returns it and the position of the next."""
     byte = np.int32(data[i])
     if byte < 0xE0:
         return ((byte & 31) << 6) | (np.int32(data[i + 1]) & 63), i + 2
@@ -408,7 +407,7 @@ def _wider(slots: Any, hashes: Any, terms: Any) -> Any:
 
 @njit
 def _rename(slots: Any, pool_a: Any, at_a: Any, hashes_a: Any, pool_b: Any, at_b: Any, hashes_b: Any) -> Any:
-    """For each term of b its number in a, or a new one."""
+    """Return for each term of b its number in a, or a new one."""
     mask = np.uint64(len(slots) - 1)
     name, terms = np.empty(len(hashes_b), np.int32), len(hashes_a)
     for word in range(len(hashes_b)):
@@ -435,7 +434,7 @@ def _apply(name: Any, term: Any) -> None:
 
 @njit
 def frequencies(start: Any, term: Any, copies: Any, terms: Any) -> Any:
-    """For each term how many texts have it, and how many rows."""
+    """Return for each term the number of texts and of rows with it."""
     documents, rows_with = np.zeros(terms, np.int64), np.zeros(terms, np.int64)
     for row in range(len(start) - 1):
         for k in range(start[row], start[row + 1]):

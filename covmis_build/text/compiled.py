@@ -1,7 +1,7 @@
-"""Text routines as machine code: numba compiles them once, and it is kept in the user's cache folder.
+"""Text routines as machine code: numba compiles them once and stores them in the user's cache folder.
 
-numba is loaded when a routine is first called. Machine code that is kept is loaded without the parts of numba that
-only compiling needs, and only if nobody else can have put it there.
+numba is loaded at the first call of a routine. Stored machine code is loaded without numba's compiler, and only if no
+other user could have written it.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ ONCE = "Compiling covmis's text routines (once per machine, about 10 seconds)"
 SOURCES = (
     "bags", "compiled", "edits", "folding", "join", "langdetect_replay", "near_duplicates", "scan", "tokens", "weights"
 )  # fmt: skip
-"""The files whose text decides the machine code, and the tables that are kept next to it."""
+"""Source files that determine the machine code, and the tables stored with it."""
 EVERY = "covmis_build.text.every_routine"
-"""What calls every routine; it imports them, as they import this module."""
+"""The module that calls every routine; it imports them, and they import this module."""
 COMPLETE = "complete"
-"""The file that says that everything is compiled in a folder."""
+"""File that marks a folder in which everything is compiled."""
 VERSIONS = 4
-"""So many folders stay, of other versions of covmis, Python or numba."""
+"""Number of folders kept for other versions of covmis, Python or numba."""
 OTHERS_WRITE = 0o022
 
 
 class Routine:
-    """A function that runs as machine code, which is loaded or compiled when it is first called."""
+    """A function that runs as machine code, loaded or compiled at its first call."""
 
     def __init__(self, function: Callable[..., Any], *, helper: bool = False) -> None:
         self.function, self.helper = function, helper
@@ -51,26 +51,26 @@ class Routine:
 
     @functools.cached_property
     def dispatcher(self) -> Any:
-        """What numba makes of the function."""
+        """The function compiled by numba."""
         import numba
 
         dispatcher = numba.njit(
             nogil=True, error_model="numpy", no_cfunc_wrapper=True, no_cpython_wrapper=self.helper
         )(self.function)
         if not self.helper:
-            dispatcher._cache = _cache_of(self.function)  # noqa: SLF001 - numba has no word for it
+            dispatcher._cache = _cache_of(self.function)  # noqa: SLF001 - numba has no public way
         return dispatcher
 
     @property
     def _numba_type_(self) -> Any:
-        """How numba asks what this is where one routine calls another."""
+        """Return the type with which numba compiles a call from another routine."""
         return self.dispatcher._numba_type_
 
     def __call__(self, *given: Any) -> Any:
-        """Run it; the very first call of any routine compiles all, if that has not been done on this machine."""
+        """Run the routine. The first call of any routine compiles all if this has not been done on this machine."""
         global _called  # noqa: PLW0603
         if not _called:
-            _called = True  # before compiling, which calls routines, too
+            _called = True  # before compiling, which also calls routines
             everything()
         return self.dispatcher(*given)
 
@@ -79,12 +79,12 @@ _called = False
 
 
 def njit(function: Any = None, /, *, helper: bool = False) -> Any:
-    """Run the function as machine code; a `helper` is called by other routines only, and becomes a part of them."""
+    """Decorate a function to run as machine code. Only other routines call a `helper`, which is inlined."""
     return Routine(function) if function else functools.partial(Routine, helper=helper)
 
 
 def everything() -> None:
-    """Compile every routine, and say so in one line; nothing is done where that has been done, or cannot be kept."""
+    """Compile every routine and report it in one line. Does nothing if already done, or if it cannot be stored."""
     global _called  # noqa: PLW0603
     place = folder()
     if place is None or (place / COMPLETE).exists():
@@ -102,7 +102,7 @@ def everything() -> None:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Leave garbage until the end: to look for it among all that a compiler makes takes a sixth of the time."""
+    """Disable garbage collection, which takes a sixth of the time for the compiler's many objects."""
     was = gc.isenabled()
     gc.disable()
     try:
@@ -112,14 +112,14 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-# Where machine code is kept
+# Storage of machine code
 
 
 @functools.cache
 def folder() -> Path | None:
-    """The folder of machine code of these sources, for this Python, numba and processor; None without one of our own.
+    """Return the folder of machine code for these sources, Python, numba and processor; None without a private folder.
 
-    It is below `NUMBA_CACHE_DIR` if that is set, otherwise below covmis's folder in the user's cache folder.
+    It is below `NUMBA_CACHE_DIR` if set, otherwise below covmis's folder in the user's cache folder.
     """
     import numba
     from numba.core.registry import cpu_target
@@ -136,12 +136,12 @@ def folder() -> Path | None:
         place = home / key.hexdigest()[:16]
         place.mkdir(mode=0o700, exist_ok=True)
         return place if _is_ours(place) else None
-    except (OSError, RuntimeError):  # nothing can be written there, or there is no home
+    except (OSError, RuntimeError):  # not writable, or no home folder
         return None
 
 
 def kept(name: str, make: Callable[[], Mapping[str, NDArray[Any]]]) -> Mapping[str, NDArray[Any]]:
-    """Tables that take long to make: read from the folder of machine code, or made and put there."""
+    """Return tables that take long to build from the folder of machine code; build and store them if missing."""
     import numpy as np
 
     place = folder()
@@ -159,14 +159,14 @@ def kept(name: str, make: Callable[[], Mapping[str, NDArray[Any]]]) -> Mapping[s
 
 
 def _forget_others(place: Path) -> None:
-    """Remove the folders of versions that were compiled before the last few."""
+    """Delete all but the last few folders of earlier versions."""
     ours = sorted(place.parent.glob(f"{'[0-9a-f]' * 16}/{COMPLETE}"), key=lambda file: file.stat().st_mtime)
     for complete in ours[:-VERSIONS]:
         shutil.rmtree(complete.parent, ignore_errors=True)
 
 
 def _user_cache() -> Path:
-    """The part of the user's cache folder that is covmis's, by the customs of the system."""
+    """Return covmis's folder within the user's cache folder, following the system's convention."""
     if platform.system() == "Windows":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "covmis" / "cache"
     if platform.system() == "Darwin":
@@ -176,7 +176,7 @@ def _user_cache() -> Path:
 
 
 def _is_ours(place: Path) -> bool:
-    """Whether a folder, the one above, and its files belong to us or to the system, and nobody else can write there."""
+    """True if a folder, its parent and its files belong to us or the system, and no other user can write there."""
     if not hasattr(os, "getuid"):
         return True
     trusted = {0, os.getuid()}
@@ -189,10 +189,10 @@ def _is_ours(place: Path) -> bool:
 
 @contextmanager
 def _alone(place: Path) -> Iterator[None]:
-    """Let processes that would compile the same do it one after the other: the second finds it done."""
+    """Serialise processes that would compile the same code: the second finds it done."""
     try:
         import fcntl
-    except ImportError:  # Windows: both compile, and keep the same
+    except ImportError:  # Windows: both compile and store the same
         yield
         return
     with (place / "lock").open("w") as file:
@@ -201,7 +201,7 @@ def _alone(place: Path) -> Iterator[None]:
 
 
 def _cache_of(function: Callable[..., Any]) -> Any:
-    """Where numba's compiler looks for this function's machine code, and puts it: a file for each list of types."""
+    """Return the cache for numba's compiler: one file of machine code per list of types."""
     from numba.core.caching import NullCache
     from numba.core.compiler import CompileResult
     from numba.core.runtime import rtsys
@@ -213,21 +213,21 @@ def _cache_of(function: Callable[..., Any]) -> Any:
     start = str(kept_in / f"{function.__module__}.{function.__name__}.")
 
     class Kept(NullCache):  # type: ignore[misc, unused-ignore]
-        """A file holds what numba's own cache would."""
+        """Like numba's own cache, with another file name."""
 
         def file(self, types: Any) -> Path:
             return Path(start + hashlib.sha256(repr(types).encode()).hexdigest()[:16])
 
         def load_overload(self, sig: Any, target_context: Any) -> Any:
             with suppress(OSError, EOFError, pickle.UnpicklingError):
-                kept = pickle.loads(self.file(sig).read_bytes())  # noqa: S301 - the folder is ours alone
-                rtsys.initialize(target_context)  # numba would load all that it compiles with
+                kept = pickle.loads(self.file(sig).read_bytes())  # noqa: S301 - only we can write to the folder
+                rtsys.initialize(target_context)  # numba would load its whole compiler
                 return CompileResult._rebuild(target_context, *kept)  # noqa: SLF001
             return None
 
         def save_overload(self, sig: Any, cres: Any) -> None:
             beside = self.file(sig).with_suffix(f".{os.getpid()}")
-            with suppress(OSError):  # no room, or the folder is only to be read
+            with suppress(OSError):  # disk full, or read-only folder
                 beside.write_bytes(dumps(cres._reduce()))  # noqa: SLF001
                 beside.replace(self.file(sig))
 

@@ -1,7 +1,7 @@
-"""The nearest of many texts by Levenshtein distance, as far as it is near: below a number of edits, or of a share of the text.
+"""Find each text's nearest text by Levenshtein distance, within a number of edits or a share of the text's length.
 
-Two texts that k edits lead to one another differ in at most k letters on each side. Counting letters therefore rules out
-nearly all pairs without losing one, and only the rest is measured.
+Two texts within k edits differ in at most k letters on each side. Letter counts therefore exclude nearly all pairs without
+error, and only the remaining ones are measured.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.int64]
 
 NEAR = 5
-"""One character in so many may change in a near-copy: a normalised distance below 1/5."""
+"""A near-duplicate has fewer than one in five characters changed: a normalised distance below 1/5."""
 BINS = 64
-"""Letters are counted in so many bins, by a hash."""
+"""Number of bins in which letters are counted, by hash."""
 PAIRS = 4_000_000
-"""So many pairs are held at once, which bounds the memory."""
+"""Number of pairs processed at a time, which limits memory."""
 
 
 @dataclass(frozen=True)
 class Nearest:
-    """For each text the nearest of the others and how far it is; -1 and nan where none is near enough."""
+    """Each text's nearest text and its distance; -1 and NaN if none is near enough."""
 
     edits: NDArray[np.float64]
     edits_to: Numbers
     share: NDArray[np.float64]
-    """The distance over the length of the longer text; below 1 in 5."""
+    """Distance divided by the length of the longer text; below 1 in 5."""
     share_to: Numbers
 
 
@@ -45,7 +45,7 @@ def nearest_texts(
     edits: int,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Nearest:
-    """The nearest of `among` for each text: within `edits`, and with less than one character in five changed.
+    """Return each text's nearest one of `among`: within `edits`, and with less than one in five characters changed.
 
     The first of equally near ones is named.
 
@@ -65,7 +65,7 @@ def nearest_texts(
     own = list(rows)
     lengths, counts = _lengths(own), _bags(own)
     other_lengths, other_counts = _lengths(others), _bags(others)
-    # at most so many edits lead from a text to one that is no longer
+    # a text of at most this length can only be this many edits away
     allowed = np.maximum(edits, (other_lengths - 1) // NEAR)
     begin = np.searchsorted(other_lengths, lengths - np.maximum(edits, (lengths - 1) // NEAR))
     end = np.searchsorted(other_lengths - allowed, lengths, side="right")
@@ -86,7 +86,7 @@ def _measure(
     nearest: Nearest, own: list[str], others: list[str], rows: dict[str, list[int]], left: Numbers, right: Numbers,
     where: Numbers, edits: int,
 ) -> None:  # fmt: skip
-    """The distances of these pairs; the least of each text is written to the rows that have it."""
+    """Measure these pairs, and write each text's minimum to the rows that have it."""
     from rapidfuzz.distance import Levenshtein
     from rapidfuzz.process import cpdist
 
@@ -117,7 +117,7 @@ def _bags(texts: Sequence[str]) -> NDArray[np.uint8]:
 
 @njit
 def letter_counts(letters: NDArray[np.uint32], starts: Numbers) -> NDArray[np.uint8]:
-    """How often each bin of letters occurs in each text, 255 at most."""
+    """Count each text's letters by bin, 255 at most."""
     counts = np.zeros((len(starts) - 1, BINS), np.uint8)
     for text in range(len(starts) - 1):
         for at in range(starts[text], starts[text + 1]):
@@ -133,7 +133,7 @@ def alike(
     lengths: Numbers, counts: NDArray[np.uint8], other_lengths: Numbers, other_counts: NDArray[np.uint8],
     begin: Numbers, end: Numbers, edits: int,
 ) -> tuple[Numbers, Numbers]:  # fmt: skip
-    """The pairs whose letters do not rule out that they are near."""
+    """Return the pairs that the letter counts do not exclude."""
     room = 0
     for text in range(len(lengths)):
         room += max(0, end[text] - begin[text])
@@ -145,7 +145,7 @@ def alike(
             for place in range(BINS):
                 apart += np.int16(abs(np.int16(counts[text, place]) - np.int16(other_counts[at, place])))
             longer = max(lengths[text], other_lengths[at])
-            # substitutions lose a letter and win one; what one text is longer by is only won
+            # A substitution loses one letter and gains one; insertions only gain.
             least = (apart + abs(lengths[text] - other_lengths[at])) // 2
             if least <= max(edits, (longer - 1) // NEAR):
                 left[pairs] = text

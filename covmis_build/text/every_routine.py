@@ -1,4 +1,4 @@
-"""A call of every routine, so that all are compiled together."""
+"""Calls every routine, so that all are compiled together."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from covmis_build.text import bags, edits, join, langdetect_replay, near_duplica
 
 
 def use() -> None:
-    """Call every routine as it is always called: one is compiled for the types that it is given."""
+    """Call every routine with its usual types, for which it is then compiled."""
     texts = ["wash your hands", "Wash your hands now", "stay at home", "wash your hands"]
     ids, priority = list("abcd"), [0.0, 1.0, 2.0, 3.0]
     table = pa.table({"post_id": ids, "text": texts, "priority": priority})

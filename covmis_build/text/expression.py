@@ -1,9 +1,9 @@
-"""The one language of queries: words are joined by AND, OR binds later, "phrases", -minus, (parentheses), addresses.
+"""The query language: words are combined with AND, OR has lower precedence, "phrases", -minus, (parentheses), URLs.
 
-A quorum is at least so many of several things, parted by commas: `2 of (garlic, (cure OR cures), covid-19)`.
+A quorum requires at least k of several comma-separated parts: `2 of (garlic, (cure OR cures), covid-19)`.
 
-A word with punctuation inside (`covid-19`, `don't`) is the phrase of its tokens. `https://…` and `url:"…"` represent
-a page under any of its addresses.
+A word with punctuation inside (`covid-19`, `don't`) is the phrase of its tokens. `https://…` and `url:"…"` mean a page
+under any of its URLs.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A query, read: ask it whether a text matches, print it canonically, or render it for a platform."""
+    """A parsed query: match it with a text, print it in canonical form, or render it for a platform."""
 
     node: Node
 
@@ -46,7 +46,7 @@ class Expression:
         return str(self.node)
 
     def matches(self, post_text: str) -> bool:
-        """Whether a post's text satisfies this expression.
+        """True if a post's text matches this expression.
 
         >>> parse("flu (vaccine OR shot) -cat").matches("A FLU shot, please")
         True
@@ -54,7 +54,7 @@ class Expression:
         return holds(self.node, seen(post_text))
 
     def render(self, platform: Platform, limit: int | None = None, *, broaden: bool = True) -> list[str]:
-        r"""The searches that together find at least everything this expression matches on the platform.
+        r"""Return searches for the platform that together match at least everything that this expression matches.
 
         >>> parse("don’t (covid-19 OR flu)").render("x")
         ['"don\'t" ("covid-19" OR flu)']
@@ -78,22 +78,22 @@ QUOTES = str.maketrans(
         "\uff09": ")",
     }
 )
-"""Quotation marks and parentheses as word processors and Asian keyboards write them."""
+"""Quotation marks and parentheses of word processors and Asian keyboards."""
 
 _Lexeme = tuple[str, Node | None]
 
 
 QUORUM = re.compile(r"(?<![^\s(,\-\u2212\uff0c\u3001\u060c])(\d+)\s+of\s*(?=\()")
 _COMMA = re.compile(r"(?<!\d),|,(?!\d)|[\uff0c\u3001\u060c]")
-"""What parts the things of a quorum; not the comma inside a number."""
+"""Separator of the parts of a quorum; a comma inside a number is not one."""
 _ENDS_ADDRESS = re.compile(r"[\uff0c\u3001\u060c]|,+(?=\(|$)")
-"""What parts an address of a quorum from the next thing; commas are in addresses, too."""
+"""End of a URL in a quorum; URLs can contain commas, too."""
 
 
 def _lexemes(text: str) -> list[_Lexeme]:
-    """Operators and terms; words without a letter or digit say nothing and are omitted."""
+    """Return operators and terms. Words without a letter or digit are omitted."""
     lexemes: list[_Lexeme] = []
-    lists: list[bool] = []  # of the parentheses that are open: whether commas part their things
+    lists: list[bool] = []  # for each open parenthesis: whether commas separate its parts
     at = 0
     while at < len(text):
         quorum = QUORUM.match(text, at)
@@ -122,7 +122,7 @@ def _lexemes(text: str) -> list[_Lexeme]:
 
 
 def _up_to_its_end(written: str, kind: str, *, listed: bool) -> str:
-    """An address up to the parenthesis that closes behind it; in a list, a word or address up to the comma, or the comma."""
+    """Cut a URL at the parenthesis that closes after it; in a list, cut a word or URL at the comma."""
     if kind == "address":
         depth = 0
         for at, sign in enumerate(written):
@@ -149,7 +149,7 @@ def _lexeme(kind: str, written: str, match: re.Match[str]) -> _Lexeme | None:
 
 
 def _has_comma(text: str, at: int) -> bool:
-    """Whether the group that opens here is a list: a comma is in it, outside its own groups and phrases."""
+    """True if the group that opens here is a list: it has a comma outside its inner groups and phrases."""
     depth = 0
     quoted = False
     for place in range(at, len(text)):
@@ -169,7 +169,7 @@ def _has_comma(text: str, at: int) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def parse(text: str) -> Expression:
-    """Read a query; what cannot be read is an InputError that says why.
+    """Parse a query. An invalid query raises an InputError with the reason.
 
     >>> str(parse("Trump (ship OR sent) “medical supplies”"))
     'trump (ship OR sent) "medical supplies"'
@@ -184,11 +184,11 @@ def parse(text: str) -> Expression:
 
 
 DEEPEST = 50
-"""Parentheses in one another: no person writes more, and deeper ones would exhaust the reader."""
+"""Maximum nesting of parentheses; deeper ones would exhaust the parser."""
 
 
 class _Reader:
-    """Recursive descent over lexemes: alternatives > conjunctions > negations > terms."""
+    """Recursive-descent parser of lexemes: alternatives > conjunctions > negations > terms."""
 
     def __init__(self, rest: list[_Lexeme], text: str) -> None:
         self.rest, self.text, self.depth = rest[::-1], text, 0
@@ -265,7 +265,7 @@ def _opposite(node: Node) -> Node:
 
 
 def as_written(kind: str, text: str, expression: str) -> Expression:
-    r"""A query with its author's signs and the address as its site writes it: platforms do not know our keys and tokens.
+    r"""Return a query in the author's spelling with the site's own URL: platforms do not know our keys and tokens.
 
     >>> as_written("title", "Don’t “panic”", '"don t panic"').render("bluesky")
     ['"Don\'t panic"']
@@ -286,13 +286,13 @@ OPERATORS = {
     "lang", "language", "list", "mentions", "min_faves", "min_replies", "min_retweets",
     "near", "place", "retweets_of", "since", "site", "to", "until", "within",
 }  # fmt: skip
-"""What stands before a colon in the searches of X, Bluesky, Mastodon and Google."""
+"""Search operators of X, Bluesky, Mastodon and Google."""
 
 MEANT = {"not": "write -word for what must be absent", "or": "write OR", "and": "leave it out, or write AND"}
 
 
 def foreign(text: str) -> Iterator[str]:
-    """A sentence for each.
+    """Return a sentence for each syntax element of other search languages.
 
     >>> list(foreign("mask* lang:en"))
     ["'mask*' finds only 'mask': there are no wildcards", "'lang:en' is looked for as the words 'lang en'"]

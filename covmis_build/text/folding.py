@@ -1,7 +1,7 @@
-"""The tokeniser as a table: what becomes of each character, for code that looks at a text character by character.
+"""The tokeniser as a table of characters, for code that processes texts character by character.
 
-The table is made by the tokeniser itself, and holds only for characters that are folded the same whatever stands
-next to them. All others are `UNSURE`: a text with one of them must be cut by `tokens`.
+The tokeniser itself creates the table. It is valid only for characters whose folding does not depend on neighbours. All
+others are `UNSURE`: `tokens` must process a text that contains one.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 POINTS = 0x20000
-"""Characters from here on, nearly all of them rare ideographs, are not in the table."""
+"""Characters from here on, mostly rare ideographs, are not in the table."""
 
 KNOWN = (range(0xD800), range(0xE000, 0x10000), range(0x1D400, 0x1D800), range(0x1F000, POINTS))
-"""What the table knows: the basic plane, letters that imitate fonts, pictures. What else is below POINTS is unsure."""
+"""Ranges in the table: the basic plane, letters that imitate fonts, pictographs. Others below POINTS are unsure."""
 
 ENDS, NOTHING, UNSURE, MANY = 0, -1, -2, -3
 ALONE = 1 << 21
-"""Set in the letters that are a token of their own."""
+"""Flag of letters that are separate tokens."""
 
 
 class Folding(NamedTuple):
-    """What characters become.
+    """The folding of characters.
 
-    `points[c]` is the letter that c becomes (with ALONE if it is a token), ENDS, NOTHING, or UNSURE; from MANY down, it
-    becomes the characters at `MANY - points[c]` in `several`, up to NOTHING.
+    `points[c]` is the folded letter (with ALONE if it is a token), ENDS, NOTHING, or UNSURE; from MANY downwards, it is the
+    characters at `MANY - points[c]` in `several`, up to NOTHING.
     """
 
     points: NDArray[np.int32]
@@ -43,17 +43,17 @@ class Folding(NamedTuple):
 
 @functools.cache
 def folding() -> Folding:
-    """The table, which is kept from one process to the next; to make it takes a tenth of a second."""
-    return Folding(**kept("folding", _made))
+    """Return the table, stored between processes; building it takes a tenth of a second."""
+    return Folding(**kept("folding", _build_table))
 
 
-def _made() -> dict[str, NDArray[np.int32]]:
-    """Make the table.
+def _build_table() -> dict[str, NDArray[np.int32]]:
+    """Build the table.
 
-    The tokeniser decomposes a text (NFKD), folds its case, decomposes again, drops accents and composes (NFC). Letter
-    by letter that gives the same where nothing is reordered or composed across letters. Marks move only before
-    other marks, and a letter is composed only with what can be the second part of a composition; so a character is
-    sure if it begins neither with a mark nor with such a second part, at every step, or if all of it is dropped.
+    The tokeniser decomposes a text (NFKD), folds case, decomposes again, removes accents and composes (NFC). Processing single
+    letters gives the same result if nothing is reordered or composed across letters. Marks move only before other marks, and a
+    letter is composed only with a possible second part of a composition. So a character is safe if it begins neither with a
+    mark nor with such a second part at any step, or if it is removed completely.
     """
     table, several = np.full(POINTS, UNSURE, np.int32), list[int]()
     seconds = _seconds()
@@ -67,7 +67,7 @@ BLOCK = 2048
 
 
 def _block(codes: range, seconds: set[str], table: NDArray[np.int32], several: list[int]) -> None:
-    """These characters, separated by line ends, go through the tokeniser's steps together."""
+    """Process these characters, separated by line ends, with the tokeniser's steps."""
     text = "\n".join(chr(code) if code != 10 else " " for code in codes)
     first = unicodedata.normalize("NFKD", text)
     second = unicodedata.normalize("NFKD", first.casefold())
@@ -93,7 +93,7 @@ def _block(codes: range, seconds: set[str], table: NDArray[np.int32], several: l
 
 
 def _seconds() -> set[str]:
-    """What may be composed with the character before it."""
+    """Return the characters that can be composed with the one before."""
     jamo = {chr(code) for code in (*range(0x1161, 0x1176), *range(0x11A8, 0x11C3))}
     parts = (unicodedata.decomposition(chr(code)).split() for code in range(0x10000))
     return jamo | {chr(int(cut[1], 16)) for cut in parts if len(cut) == 2 and not cut[0].startswith("<")}

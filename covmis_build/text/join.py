@@ -39,32 +39,32 @@ if TYPE_CHECKING:
 
 MARGIN = 1e-6
 FEW = 20_000
-"""Below this many rows a second thread costs more than it brings."""
+"""With fewer rows a second thread costs more time than it saves."""
 
 Pairs = tuple["NDArray[np.int32]", "NDArray[np.int32]", "NDArray[np.float64]"]
 
 
 class Lists(NamedTuple):
-    """Which rows are under a term together, list after list."""
+    """Which rows are listed under each term."""
 
     rows: NDArray[np.int64]
-    """The rows that are compared; what follows calls them by their place here."""
+    """The compared rows; other fields refer to them by position."""
     begin: NDArray[np.int64]
-    """Where each list begins among the entries, and where the last one ends."""
+    """First entry of each list, and the end of the last one."""
     whose: NDArray[np.int32]
     place: NDArray[np.int32]
-    """The list's term, by its place in the row."""
+    """The list's term, by its position in the row."""
     weight: NDArray[np.float32]
     rest: NDArray[np.float32]
 
 
 def connected(weighed: Weighed, rows: NDArray[np.int64], threshold: float) -> NDArray[np.int64]:
-    """For each of these rows the smallest row (as its place in `rows`) that it is connected with."""
+    """Return for each of these rows the smallest connected row (as position in `rows`)."""
     return connected_in(index(weighed, rows, threshold), weighed, threshold)
 
 
 def connected_in(lists: Lists, weighed: Weighed, threshold: float) -> NDArray[np.int64]:
-    """The same by these lists alone."""
+    """The same from these lists."""
     steps = 2 if len(lists.rows) >= FEW else 1
     parents = [np.arange(len(lists.rows)) for _ in range(steps)]
     _scan_all(lists, weighed, threshold, parents, listing=False)
@@ -72,7 +72,7 @@ def connected_in(lists: Lists, weighed: Weighed, threshold: float) -> NDArray[np
 
 
 def merged(parents: list[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """For each row the smallest that it is connected with, in any of these."""
+    """Return for each row the smallest one connected in any of these."""
     for parent in parents[1:]:
         _merge(parents[0], parent)
     _flatten(parents[0])
@@ -80,12 +80,12 @@ def merged(parents: list[NDArray[np.int64]]) -> NDArray[np.int64]:
 
 
 def pairs(weighed: Weighed, rows: NDArray[np.int64], threshold: float) -> Pairs:
-    """All pairs of these rows (as places in `rows`) above the threshold, with their similarity; in no order."""
+    """Return all pairs of these rows (as positions) above the threshold with their similarity, in no particular order."""
     return pairs_in(index(weighed, rows, threshold), weighed, threshold)
 
 
 def pairs_in(lists: Lists, weighed: Weighed, threshold: float) -> Pairs:
-    """The same by these lists alone."""
+    """The same from these lists."""
     none = np.empty(0, np.int64)
     parts_of_lists = _scan_all(
         lists, weighed, threshold, [none, none] if len(lists.rows) >= FEW else [none], listing=True
@@ -102,7 +102,7 @@ def _scan_all(
     *,
     listing: bool,
 ) -> list[Pairs]:
-    """Every list once; each thread takes its share of them and a union-find of its own."""
+    """Process every list once. Each thread has its own share of lists and its own union-find."""
     body = (weighed.start, weighed.rank, weighed.count, weighed.idf2, weighed.square, weighed.sketch)
     steps = len(parents)
 
@@ -117,7 +117,7 @@ def _scan_all(
 
 
 def index(weighed: Weighed, rows: NDArray[np.int64], threshold: float) -> Lists:
-    """The list of each rank: its rows, as long as what they have from it on may be enough."""
+    """Build the list of each rank: its rows, as far as their remaining norm can suffice."""
     body = weighed.start, weighed.rank, weighed.count, weighed.idf2, weighed.square
     return Lists(rows, *_index(rows, *body, threshold))
 
@@ -127,7 +127,7 @@ def index(weighed: Weighed, rows: NDArray[np.int64], threshold: float) -> Lists:
 
 @njit
 def _index(rows: Any, start: Any, rank: Any, count: Any, idf2: Any, square: Any, threshold: Any) -> Any:
-    """Prefixes, in two passes: count each list, then fill it."""
+    """Find the prefixes in two passes: count each list, then fill it."""
     fill = np.zeros(len(idf2) + 1, np.int64)
     tail = np.empty(64, np.float64)
     for turn in range(2):
@@ -163,7 +163,7 @@ def _index(rows: Any, start: Any, rank: Any, count: Any, idf2: Any, square: Any,
 
 @njit(helper=True)
 def find(parent: Any, row: Any) -> Any:
-    """The smallest member of its group, paths halved on the way."""
+    """Return the smallest member of the group, with path halving."""
     while parent[row] != row:
         parent[row] = parent[parent[row]]
         row = parent[row]
@@ -176,7 +176,7 @@ def _scan(
     start: Any, rank: Any, count: Any, idf2: Any, square: Any, sketch: Any,
     threshold: Any, parent: Any, listing: Any,
 ) -> Any:  # fmt: skip
-    """Judge the pairs of every list number `first`, `first + steps`, …: connect them in `parent`, or list them."""
+    """Evaluate the pairs of lists `first`, `first + steps`, …: connect them in `parent`, or return them."""
     bound = np.float32(threshold - MARGIN)
     least = np.int32((threshold - MARGIN) * 255 * 255)
     longest = 0
@@ -249,7 +249,7 @@ def _scan(
                     continue
                 if listing:
                     if kept == len(out):
-                        a_out, b_out, out = _twice(a_out), _twice(b_out), _twice(out)
+                        a_out, b_out, out = _doubled(a_out), _doubled(b_out), _doubled(out)
                     a_out[kept], b_out[kept], out[kept] = who[i], who[j], alike
                     kept += 1
                 else:
@@ -261,7 +261,7 @@ def _scan(
 
 @njit(helper=True)
 def _longest_first(weight: Any, rest: Any, low: Any, size: Any, norm: Any, order: Any) -> None:
-    """The entries of a list in the order of their norms, the longest first: by Shell's sort, as in `weights`."""
+    """Sort the entries of a list by norm, the largest first, with Shell's sort as in `weights`."""
     for k in range(size):
         entry = low + k
         norm[k] = math.sqrt(weight[entry] * weight[entry] + rest[entry] * rest[entry])
@@ -280,7 +280,7 @@ def _longest_first(weight: Any, rest: Any, low: Any, size: Any, norm: Any, order
 
 
 @njit(helper=True)
-def _twice(array: Any) -> Any:
+def _doubled(array: Any) -> Any:
     longer = np.empty(2 * len(array), array.dtype)
     for k in range(len(array)):
         longer[k] = array[k]
@@ -310,7 +310,7 @@ def _one_group(parent: Any, whose: Any, low: Any, size: Any) -> Any:
 
 @njit(helper=True)
 def _majority(parent: Any, root: Any, size: Any) -> Any:
-    """The group that more than half of the list belongs to, if there is one (Boyer and Moore); roots renewed."""
+    """Return the group that contains more than half of the list, if any (Boyer and Moore), with updated roots."""
     votes, winner = 0, np.int64(-1)
     for k in range(size):
         root[k] = find(parent, root[k])

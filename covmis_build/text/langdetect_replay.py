@@ -1,14 +1,13 @@
-"""langdetect's seeded labels, computed by compiled code: the same labels, about a hundred times sooner.
+"""langdetect's seeded labels from compiled code: identical labels, about a hundred times faster.
 
-The published algorithm is repeated step by step with the installed package's own profiles and tables: n-grams of one
-to three normalised letters; seven trials, each with a smoothing drawn from a normal distribution, which multiply the
-probabilities of n-grams drawn at random until one language has more than 0.99999; the mean over the trials. Every
-rounding is repeated too: products in the same order, and sums as the running Python adds them (from left to right
-until 3.11; with Neumaier's compensation since 3.12). The random numbers are CPython's: `Random(0)`, its 32-bit words
-drawn once into an array.
+It repeats the published algorithm step by step with the installed package's own profiles and tables: n-grams of one to three
+normalised letters; seven trials, each with a normally distributed smoothing parameter, which multiply the probabilities of
+random n-grams until one language exceeds 0.99999; the mean over trials. Rounding is the same, too: products in
+the same order, and sums as in the running Python (left to right until 3.11; with Neumaier's compensation since 3.12).
+Random numbers are CPython's: `Random(0)`, with its 32-bit words stored in an array.
 
-One shortcut: when the leading language is further ahead than the trials to come could make up (each adds at most
-1/7 to a language), they are not run; the label cannot change.
+One shortcut: if the remaining trials (each adds at most 1/7 to a language) cannot change the leading language, they are
+skipped.
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST = 10_000
-"""langdetect looks at so many characters of a text."""
+"""Maximum number of characters that langdetect uses."""
 
 WORDS_OF_CHANCE = 1 << 16
-"""Far more than seven trials of at most 1,001 draws use; if a text ever needs more, langdetect itself is asked."""
+"""Number of stored random words, far more than seven trials of at most 1,001 draws need; beyond, langdetect itself runs."""
 
 TRIALS, STEPS, LANES = 7, 1000, 56
 COMPENSATED = sys.version_info >= (3, 12)
@@ -43,7 +42,7 @@ S21, S42 = np.uint64(21), np.uint64(42)
 
 
 def detect(texts: Sequence[str]) -> list[str]:
-    """What langdetect says of each text with seed 0; "" where it finds no features or no language."""
+    """Return langdetect's label of each text with seed 0; "" if it finds no features or no language."""
     from langdetect.detector import Detector
     from langdetect.utils.ngram import NGram
 
@@ -57,13 +56,13 @@ def detect(texts: Sequence[str]) -> list[str]:
     points = np.frombuffer("".join(ready).encode("utf-32-le", "surrogatepass"), np.int32)
     codes: NDArray[np.int64] = _detect(points, end, *tables, len(languages), COMPENSATED)
     return [
-        languages[code] if code >= 0 else _asked(text) if code == OUT_OF_CHANCE else ""
+        languages[code] if code >= 0 else _detect_with_package(text) if code == OUT_OF_CHANCE else ""
         for code, text in zip(codes.tolist(), texts, strict=True)
     ]
 
 
-def _asked(text: str) -> str:
-    """The label from langdetect itself."""
+def _detect_with_package(text: str) -> str:
+    """Return the label from langdetect itself."""
     import langdetect
 
     langdetect.DetectorFactory.seed = 0
@@ -73,8 +72,8 @@ def _asked(text: str) -> str:
 
 @functools.cache
 def _model() -> tuple[Any, ...]:
-    """The languages; each n-gram's place and probabilities; how letters are normalised; chance."""
-    tables = kept(f"langdetect-{version('langdetect')}", _made)
+    """Return the languages; each n-gram's position and probabilities; letter normalisation; random words."""
+    tables = kept(f"langdetect-{version('langdetect')}", _build_model)
     chances = np.zeros((len(tables["keys"]), LANES))
     chances.put(tables["places"], tables["odds"])
     return tables["languages"].tolist(), chances, *(tables[name] for name in TABLES)
@@ -83,13 +82,13 @@ def _model() -> tuple[Any, ...]:
 TABLES = ("keys", "slots", "normal", "upper", "words")
 
 
-def _made() -> dict[str, NDArray[Any]]:
-    """The same, from the package's own profiles."""
+def _build_model() -> dict[str, NDArray[Any]]:
+    """Build the model from the package's own profiles."""
     from langdetect import detector_factory
     from langdetect.utils.ngram import NGram
 
     detector_factory.init_factory()
-    factory = detector_factory._factory  # noqa: SLF001 - the package has no public way to its profiles
+    factory = detector_factory._factory  # noqa: SLF001 - the package has no public access to its profiles
     grams = {gram: odds for gram, odds in factory.word_lang_prob_map.items() if len(gram) <= 3}
     chances = np.zeros((len(grams), LANES))
     languages = list(factory.langlist)
@@ -98,18 +97,18 @@ def _made() -> dict[str, NDArray[Any]]:
     slots = np.zeros(1 << (2 * len(keys)).bit_length(), np.int32)
     _fill(slots, keys)
     normal = np.arange(0x110000, dtype=np.int32)
-    for point in (*range(0xD800), *range(0xE000, 0x10000)):  # beyond, nothing is normalised
+    for point in (*range(0xD800), *range(0xE000, 0x10000)):  # characters beyond are not normalised
         normal[point] = ord(NGram.normalize(chr(point)))
     upper = np.array([chr(point).isupper() for point in range(0x110000)])
-    source = random.Random(0)  # noqa: S311 - langdetect's own choice, to be repeated
+    source = random.Random(0)  # noqa: S311 - langdetect's own generator, to be repeated
     words = np.array([source.getrandbits(32) for _ in range(WORDS_OF_CHANCE)], np.uint32)
-    places = np.flatnonzero(chances)  # most n-grams are those of few languages
+    places = np.flatnonzero(chances)  # most n-grams occur in few languages
     few = {"languages": np.array(languages), "places": places, "odds": chances.take(places)}
     return few | dict(zip(TABLES, (keys, slots, normal, upper, words), strict=True))
 
 
 def _key(gram: str) -> int:
-    """One to three code points as one number."""
+    """Return one to three code points as one number."""
     number = 0
     for letter in gram:
         number = number << 21 | (ord(letter) + 1)
@@ -131,7 +130,7 @@ def _fill(slots: Any, keys: Any) -> None:
 
 @njit(helper=True)
 def _find(slots: Any, keys: Any, key: Any) -> Any:
-    """The n-gram with this key, or -1."""
+    """Return the n-gram with this key, or -1."""
     mask = np.uint64(len(slots) - 1)
     place = (key * PRIME) >> S33 & mask
     while slots[place]:
@@ -146,7 +145,7 @@ def _detect(
     points: Any, end: Any, chances: Any, keys: Any, slots: Any, normal: Any, upper: Any, words: Any,
     languages: Any, compensated: Any,
 ) -> Any:  # fmt: skip
-    """The number of each text's language, or why it has none."""
+    """Return the number of each text's language, or why there is none."""
     codes = np.empty(len(end) - 1, np.int64)
     letters, grams = np.empty(MOST, np.int32), np.empty(3 * MOST, np.int32)
     for text in range(len(codes)):
@@ -160,7 +159,7 @@ def _detect(
 
 @njit(helper=True)
 def _clean(points: Any, begin: Any, end: Any, letters: Any) -> Any:
-    """The text with runs of spaces made one, and without Latin letters where others prevail; its length."""
+    """Merge spaces, and remove Latin letters if others prevail. Returns the length."""
     size, last = 0, 0
     for at in range(begin, min(end, begin + MOST)):
         if points[at] != 32 or last != 32:
@@ -185,7 +184,7 @@ def _clean(points: Any, begin: Any, end: Any, letters: Any) -> Any:
 
 @njit(helper=True)
 def _grams(letters: Any, size: Any, keys: Any, slots: Any, normal: Any, upper: Any, grams: Any) -> Any:
-    """The known n-grams of the text, in order; words in capitals are passed over."""
+    """Return the text's known n-grams in order, without words in capitals."""
     first, second, third, length, capitals, count = 0, 0, 32, 1, False, 0
     for at in range(size):
         letter = normal[letters[at]]
@@ -220,7 +219,7 @@ def _grams(letters: Any, size: Any, keys: Any, slots: Any, normal: Any, upper: A
 
 @njit(helper=True)
 def _sum(odds: Any, languages: Any, compensated: Any) -> Any:
-    """What the built-in `sum` gives for these floats."""
+    """Add floats like the built-in `sum`."""
     total, lost = 0.0, 0.0
     if not compensated:
         for k in range(languages):
@@ -235,7 +234,7 @@ def _sum(odds: Any, languages: Any, compensated: Any) -> Any:
 
 @njit(helper=True)
 def _random(words: Any, at: Any) -> Any:
-    """CPython's `random()` from two words."""
+    """Return CPython's `random()` from two words."""
     return ((words[at] >> np.uint32(5)) * 67108864.0 + (words[at + 1] >> np.uint32(6))) * (
         1.0 / 9007199254740992.0
     )
@@ -243,13 +242,13 @@ def _random(words: Any, at: Any) -> Any:
 
 @njit(helper=True)
 def _label(grams: Any, count: Any, chances: Any, words: Any, languages: Any, compensated: Any) -> Any:
-    """Seven trials and their mean: the likeliest language, if it is likelier than 0.1."""
+    """Run seven trials and return the most probable mean language if above 0.1."""
     odds, mean = np.empty(LANES), np.zeros(LANES)
     bits = 0
     while count >> bits:
         bits += 1
     shift, below = np.uint32(32 - bits), np.uint32(count)
-    at, spare = 0, 0.0  # the next word of chance; the second of a pair of normal numbers
+    at, spare = 0, 0.0  # the next random word; the second of a pair of normal numbers
     for trial in range(TRIALS):
         for k in range(LANES):
             odds[k] = 1.0 / languages
@@ -269,7 +268,7 @@ def _label(grams: Any, count: Any, chances: Any, words: Any, languages: Any, com
             while draw >= below:
                 draw = words[at] >> shift
                 at += 1
-            if at > len(words) - 200:  # no run of so many draws is too high: each is not with probability 1/2
+            if at > len(words) - 200:  # the number of draws has no upper bound
                 return OUT_OF_CHANCE
             gram = grams[draw]
             for k in range(LANES):

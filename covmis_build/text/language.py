@@ -1,7 +1,7 @@
-"""The language of a text: one function, several detectors.
+"""Detect the language of texts, with one of several detectors.
 
-`langdetect` is the reference; its seeded labels are what `covmis` calls the language of a text. `py3langid` and
-`pycld2` come with the extra `language`. A text whose language cannot be told has the language "".
+`langdetect` is the reference: its seeded label is a text's language. `py3langid` and `pycld2` come with the extra
+`language`. A text whose language cannot be detected has the language "".
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ RENAMED = {"iw": "he", "in": "id", "ji": "yi"}
 
 
 def language_code(tag: str) -> str:
-    """A tag, a name, or a code from the settings, in the one spelling in which they are compared.
+    """Normalise a tag, a language name, or a code from the settings.
 
     >>> [language_code(tag) for tag in ("EN", "pt_BR", "iw", "eng", "English", "Portuguese (Brazil)")]
     ['en', 'pt-br', 'he', 'en', 'en', 'pt']
@@ -35,7 +35,7 @@ def language_code(tag: str) -> str:
 
 
 def language_name(tag: str) -> str:
-    """The English name of a language; of one that the list of names lacks its code.
+    """Return the English name of a language; without a name, its code.
 
     >>> [language_name(tag) for tag in ("ar", "iw", "pt_BR", "tlh")]
     ['Arabic', 'Hebrew', 'Portuguese (pt-br)', 'tlh']
@@ -50,7 +50,7 @@ def language_name(tag: str) -> str:
 
 @functools.cache
 def _names() -> dict[str, list[str]]:
-    """The codes that the detectors and X use → names of the language, the English one first, and codes of three letters."""
+    """Return language codes → names (English first) and three-letter codes, for all codes of the detectors and X."""
     rows = csv.DictReader(Path(__file__).with_name("language_names.csv").read_text("utf-8").splitlines())
     return {row["code"]: row["names"].split("|") for row in rows}
 
@@ -61,7 +61,7 @@ def _codes() -> dict[str, str]:
 
 
 def detect_languages(texts: Sequence[str], detector: str = "langdetect") -> list[str]:
-    """The language code of each text, or "" where there is none to be told.
+    """Return the language code of each text, or "" if it cannot be detected.
 
     >>> detect_languages(["the cat sat on the mat and looked at the dog", "12345 !!"])
     ['en', '']
@@ -92,7 +92,7 @@ def _pycld2(texts: Sequence[str]) -> list[str]:
         raise MissingExtra.of("language", "the language detector pycld2") from error
     codes = []
     for text in texts:
-        # It refuses signs that cannot be seen, and old ones for the end of a line.
+        # It refuses invisible characters and outdated line ends.
         seen = "".join(
             " " if character.isspace() else character
             for character in text
@@ -108,4 +108,4 @@ DETECTORS: dict[str, Callable[[Sequence[str]], list[str]]] = {
     "py3langid": _py3langid,
     "pycld2": _pycld2,
 }
-"""The names that [cleaning] detector may have."""
+"""Detectors allowed in [cleaning] detector."""

@@ -1,4 +1,4 @@
-"""How long a text must be in each language: as much text as so many English words."""
+"""Minimum text length by language, equivalent to a number of English words."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ PER_TEN_ENGLISH_WORDS = {
     "ru": 9, "rw": 8, "sk": 9, "sl": 9, "sn": 8, "sr": 9, "ta": 8, "tg": 9, "th": 41, "ti": 8, "tk": 9, "tr": 8, "tt": 8,
     "ug": 9, "uk": 9, "uz": 9, "xh": 7, "zh": 17, "zu": 6,
 }  # fmt: skip
-"""Words (or characters, in languages without spaces) that say as much as ten English words, where these are fewer.
+"""Words (or characters, in languages without spaces) equivalent to ten English words, if fewer.
 
 Measured in translations: docs/decisions/0033. All other languages need ten.
 """
 
 
 class LengthRule(NamedTuple):
-    """The least length of a text in one language."""
+    """The minimum length of a text in one language."""
 
     minimum: int
     unit: str
@@ -48,9 +48,9 @@ class LengthRule(NamedTuple):
 
 
 def length_rule(language: str, options: Cleaning) -> LengthRule:
-    """The least length, its unit, and what does not count, in this language.
+    """Return the minimum length in this language, its unit, and what is not counted.
 
-    `minimum_words` is a number of English words; in other languages as much text must be there.
+    `minimum_words` is a number of English words; other languages need an equivalent length.
     """
     rules = {language_code(tag): rule for tag, rule in options.words.items()}
     base, english = language.partition("-")[0], 0
@@ -65,7 +65,7 @@ def length_rule(language: str, options: Cleaning) -> LengthRule:
 
 
 def least_lengths(options: Cleaning) -> str:
-    """The least lengths of the study's languages in words; empty where texts may have any length.
+    """Describe the minimum lengths of the study's languages; empty if there is no minimum.
 
     >>> from covmis_build.options import Cleaning
     >>> least_lengths(Cleaning()), least_lengths(Cleaning(languages=("en", "ja")))

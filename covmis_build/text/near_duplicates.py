@@ -1,10 +1,9 @@
-"""Near-identical texts: all pairs with a TF-IDF cosine above a threshold, and the groups that they form. Exact.
+"""Near-duplicates: all pairs with a TF-IDF cosine above a threshold, and the clusters that they form. Exact.
 
-The similarity of two texts is the cosine that scikit-learn's `TfidfVectorizer` gives with its defaults, fitted on
-all texts given here, rounded to 12 decimals so that ties do not hang on the order of a sum; in scripts without spaces
-words are pairs of characters (`bags.py`). A pair counts if that is above the threshold. Texts with equal words have
-similarity 1; a text without words is similar to nothing, not even to its copy. How it can be fast without losing a pair
-is in `join.py`.
+The similarity of two texts is the cosine of scikit-learn's `TfidfVectorizer` with default settings, fitted on all given
+texts and rounded to 12 decimals so that ties do not depend on the order of sums. In scripts without spaces words are pairs
+of characters (`bags.py`). Texts with equal words have similarity 1. A text without words is similar to nothing, not even
+its copy. `join.py` explains how this is fast without losing a pair.
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ if TYPE_CHECKING:
     from covmis_build.text.weights import Weighed
 
 LARGEST = 20
-"""How many groups the report of chains shows."""
+"""Number of clusters in the report of chains."""
 
 COMPARED = 1_000
-"""In larger groups, the least similar pair is looked for among this many distinct texts, smallest post ids first."""
+"""In larger clusters the least similar pair is searched among this many distinct texts, smallest post ids first."""
 
 MEMBERS = pa.schema(
     [("post_id", pa.string()), ("group_id", pa.string()), ("kept", pa.string()), ("similarity", pa.float64())]
@@ -52,7 +51,7 @@ CHAINS = pa.schema(
 def near_duplicate_groups(
     texts: Sequence[str] | pa.Array | pa.ChunkedArray, threshold: float = 0.8
 ) -> NDArray[np.int64]:
-    """For each text the number of its group: texts connected by near-duplicates, numbered by first appearance.
+    """Return each text's cluster number, by first appearance. Clusters are connected components of near-duplicates.
 
     >>> near_duplicate_groups(["wash your hands", "Wash your hands!", "stay at home", ""]).tolist()
     [0, 0, 1, 2]
@@ -66,7 +65,7 @@ def near_duplicate_groups(
 
 
 def _listed(texts: Any) -> Any:
-    """Texts one by one, of a dict its values; a table of them, or one text alone, is refused."""
+    """Return the texts one by one (a dict's values). Refuses a table or a single text."""
     if texts is None or isinstance(texts, str) or hasattr(texts, "columns"):
         raise InputError("these are no texts, one by one", remedy='Give a list, or a column: frame["text"]')
     return list(texts.values()) if isinstance(texts, Mapping) else texts
@@ -75,7 +74,7 @@ def _listed(texts: Any) -> Any:
 def near_duplicate_pairs(
     texts: Sequence[str] | pa.Array | pa.ChunkedArray, threshold: float = 0.8
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """All near-duplicate pairs as (i, j, similarity), i < j, in the order of i and j.
+    """Return all near-duplicate pairs as (i, j, similarity), i < j, sorted by i and j.
 
     >>> i, j, similarity = near_duplicate_pairs(["wash your hands", "Wash your hands!", "stay at home"])
     >>> i.tolist(), j.tolist(), similarity.tolist()
@@ -94,7 +93,7 @@ def near_duplicate_pairs(
 def group_table(
     table: pa.Table, *, threshold: float, grouping: str, scope: str = ""
 ) -> tuple[pa.Table, pa.Table]:
-    """`Engine.near_duplicates` for one table in memory: its members and chains, each in the order of its keys."""
+    """Compute `Engine.near_duplicates` for one table in memory: members and chains, sorted by their keys."""
     check_threshold(threshold)
     table = table.sort_by([(name, "ascending") for name in (*([scope] if scope else []), "post_id")])
     ids = table.column("post_id").combine_chunks().dictionary_encode()
@@ -125,7 +124,7 @@ def group_table(
 
 @dataclass(frozen=True)
 class _Part:
-    """Texts that are compared with one another: the row and priority of each, in the order of their ids."""
+    """Texts that are compared with each other: the row and priority of each, ordered by id."""
 
     row: NDArray[np.int64]
     priority: NDArray[np.float64]
@@ -133,14 +132,14 @@ class _Part:
     threshold: float
 
     def components(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """For each text the first of its group, and the one of lowest priority."""
+        """Return each text's cluster (by its first text), and the cluster's text of lowest priority number."""
         rows, place = np.unique(self.row, return_inverse=True)
         parent = join.connected(self.weighed, rows, self.threshold)
         label = _number(place, parent, self.weighed.square[rows] > 0)
         return self._named(label)
 
     def greedy(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The same for greedy groups: the lowest priority takes all near-duplicates that are left, then the next."""
+        """Return greedy clusters: the lowest priority number takes all remaining near-duplicates, then the next one."""
         rows, place = np.unique(self.row, return_inverse=True)
         a, b, _ = join.pairs(self.weighed, rows, self.threshold)
         best = np.full(len(rows), len(place))
@@ -150,7 +149,7 @@ class _Part:
         return self._named(label)
 
     def _rank(self) -> NDArray[np.int64]:
-        """Each text's place in the order of priorities; ties go to the smaller id."""
+        """Return each text's rank by priority; ties go to the smaller id."""
         rank = np.empty(len(self.row), np.int64)
         rank[np.argsort(self.priority, kind="stable")] = np.arange(len(self.row))
         return rank
@@ -163,7 +162,7 @@ class _Part:
 
 
 def _parts(table: pa.Table, scope: str) -> Iterator[tuple[int, int]]:
-    """Where each scope's rows begin and end."""
+    """Return where each scope's rows begin and end."""
     if not scope:
         yield 0, len(table)
         return
@@ -175,7 +174,7 @@ def _parts(table: pa.Table, scope: str) -> Iterator[tuple[int, int]]:
 def _chains(
     group: NDArray[np.int64], row: NDArray[np.int64], ids: pa.ChunkedArray, weighed: Weighed
 ) -> pa.Table:
-    """The largest groups of at least two, and the two least similar texts of each."""
+    """Return the largest clusters of at least two texts, with each cluster's two least similar texts."""
     sizes = np.bincount(group, minlength=len(group))
     largest = np.argsort(-sizes, kind="stable")[:LARGEST]
     chains: list[dict[str, Any]] = []
@@ -198,12 +197,12 @@ def _chains(
 
 
 def parts_of(weighed: Weighed) -> tuple[NDArray[Any], ...]:
-    """What the compiled functions below take."""
+    """Return the arguments of the compiled functions below."""
     return weighed.start, weighed.rank, weighed.count, weighed.idf2, weighed.square
 
 
 def check_threshold(threshold: float) -> None:
-    """0 <= threshold < 1, or an error."""
+    """Refuse a threshold outside 0 <= threshold < 1."""
     if not 0 <= threshold < 1:
         raise InputError(f"the threshold must be at least 0 and below 1, not {threshold}")
 
@@ -213,7 +212,7 @@ def check_threshold(threshold: float) -> None:
 
 @njit
 def _number(place: Any, parent: Any, has_words: Any) -> Any:
-    """Groups numbered by first appearance; texts without words are groups of their own."""
+    """Number the clusters by first appearance; each text without words is a separate cluster."""
     number = np.empty(len(parent), np.int64)
     for row in range(len(parent)):
         number[row] = -1
@@ -230,21 +229,21 @@ def _number(place: Any, parent: Any, has_words: Any) -> Any:
 
 @njit
 def _members(row: Any, rows: Any) -> Any:
-    """The texts of each row, in order: those of row r are `members[start[r]:start[r + 1]]`."""
+    """Return the texts of each row, in order: those of row r are `members[start[r]:start[r + 1]]`."""
     start, members = np.zeros(rows + 2, np.int64), np.empty(len(row), np.int64)
     for text in range(len(row)):
         start[row[text] + 2] += 1
     for k in range(rows):
         start[k + 2] += start[k + 1]
-    for text in range(len(row)):  # `start[r + 1]` moves from where r begins to where it ends
+    for text in range(len(row)):  # `start[r + 1]` moves from the beginning of r to its end
         members[start[row[text] + 1]] = text
         start[row[text] + 1] += 1
-    return members, start  # with one place too many
+    return members, start  # one element too long
 
 
 @njit
 def _expand(members: Any, start: Any, has_words: Any, a: Any, b: Any, similarity: Any) -> Any:
-    """Pairs of texts from pairs of rows, and from the copies within a row."""
+    """Return pairs of texts from pairs of rows, and from equal texts within a row."""
     rows, total = len(has_words), 0
     for row in range(rows):
         if has_words[row]:
@@ -271,7 +270,7 @@ def _expand(members: Any, start: Any, has_words: Any, a: Any, b: Any, similarity
 
 @njit
 def _neighbours(a: Any, b: Any, rows: Any) -> Any:
-    """Both directions of every pair: the neighbours of row r are `near[start[r]:start[r + 1]]`."""
+    """Return both directions of every pair: the neighbours of row r are `near[start[r]:start[r + 1]]`."""
     start, near = np.zeros(rows + 2, np.int64), np.empty(2 * len(a), np.int32)
     for k in range(len(a)):
         start[a[k] + 2] += 1
@@ -282,12 +281,12 @@ def _neighbours(a: Any, b: Any, rows: Any) -> Any:
         near[start[a[k] + 1]], near[start[b[k] + 1]] = b[k], a[k]
         start[a[k] + 1] += 1
         start[b[k] + 1] += 1
-    return start, near  # with one place too many
+    return start, near  # one element too long
 
 
 @njit
 def _stars(order: Any, start: Any, near: Any) -> Any:
-    """For each row the row that takes it: each in turn, if still free, takes all its free neighbours."""
+    """Return for each row the row that takes it: in order, each free row takes all its free neighbours."""
     star = np.empty(len(order), np.int64)
     for row in range(len(order)):
         star[row] = -1
@@ -302,7 +301,7 @@ def _stars(order: Any, start: Any, near: Any) -> Any:
 
 @njit
 def similarities(first: Any, second: Any, start: Any, rank: Any, count: Any, idf2: Any, square: Any) -> Any:
-    """The similarity of each pair of rows; a row is like itself."""
+    """Return the similarity of each pair of rows; 1 for a row with itself."""
     similarity = np.empty(len(first), np.float64)
     for k in range(len(first)):
         a, b = first[k], second[k]
@@ -316,7 +315,7 @@ def similarities(first: Any, second: Any, start: Any, rank: Any, count: Any, idf
 
 @njit
 def least_similar(rows: Any, start: Any, rank: Any, count: Any, idf2: Any, square: Any) -> Any:
-    """The lowest similarity among these rows, and the first pair that has it; 1 if there is only one row."""
+    """Return the lowest similarity among these rows, and the first pair with it; 1 for a single row."""
     weakest, first, second = 1.0, 0, 0
     for x in range(len(rows)):
         for y in range(x + 1, len(rows)):

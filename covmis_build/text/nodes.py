@@ -1,4 +1,4 @@
-"""What a query is made of: terms and addresses, joined by And, Or and Not; and whether a text satisfies it."""
+"""The parts of a query: terms and URLs, combined by And, Or and Not; and matching of texts."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A word, or a phrase of several tokens; `surface` is how its author wrote it."""
+    """A word, or a phrase of several tokens; `surface` is the author's spelling."""
 
     tokens: tuple[str, ...]
     surface: str = field(default="", compare=False)
     letters: re.Pattern[str] | None = field(default=None, repr=False)
-    """What the text itself must have, in languages whose letters tokens do not tell apart (text/turkish.py)."""
+    """Pattern for the original text, in languages with letters that tokens merge (text/turkish.py)."""
     spaced: str = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Write it as it is in a text that is its tokens, one blank around each."""
+        """Compute the term as it occurs in a text of tokens, each surrounded by blanks."""
         object.__setattr__(self, "spaced", f" {' '.join(self.tokens)} ")
 
     def __str__(self) -> str:
@@ -42,7 +42,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A page under any of its addresses, by its canonical key."""
+    """A page under any of its URLs, by its canonical key."""
 
     key: str
     surface: str = field(default="", compare=False)
@@ -53,7 +53,7 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """What must be absent; a single term, since groups are turned inside out when read."""
+    """An excluded term; excluded groups are transformed to single terms when parsed."""
 
     part: Term | Address
 
@@ -83,7 +83,7 @@ class Or:
 
 @dataclass(frozen=True, slots=True)
 class AtLeast:
-    """A quorum: so many of these, whichever."""
+    """A quorum: at least k of these parts."""
 
     least: int
     parts: tuple[Node, ...]
@@ -97,7 +97,7 @@ Node = Term | Address | Not | And | Or | AtLeast
 
 
 class Seen(NamedTuple):
-    """A text as expressions see it: its tokens with a blank around each, the keys of its addresses, and itself."""
+    """A text prepared for matching: tokens separated by blanks, keys of its URLs, and the original text."""
 
     spaced: str
     keys: Collection[str]
@@ -105,17 +105,17 @@ class Seen(NamedTuple):
 
 
 def seen(text: str, keys: Iterable[str] = ()) -> Seen:
-    """A text, and the pages it is known to link to next to those written in it."""
+    """Prepare a text for matching, with additional known URL keys."""
     return Seen(spaced(text), {*keys, *map(canonical_url, addresses(text))}, text)
 
 
 def spaced(text: str) -> str:
-    """A text's tokens with a blank around each."""
+    """Return a text's tokens, each surrounded by blanks."""
     return f" {' '.join(tokens(text))} "
 
 
 def holds(node: Node, text: Seen) -> bool:
-    """Whether the text satisfies the node."""
+    """True if the text matches the node."""
     if isinstance(node, Term):
         return node.spaced in text.spaced and (node.letters is None or has_letters(node.letters, text.text))
     if isinstance(node, Address):
@@ -125,7 +125,7 @@ def holds(node: Node, text: Seen) -> bool:
     if isinstance(node, AtLeast):
         holding = (True for part in node.parts if holds(part, text))
         return sum(itertools.islice(holding, node.least)) == node.least
-    wanted = isinstance(node, Or)  # the first part of which this is true decides
+    wanted = isinstance(node, Or)  # the first part with this value decides
     for part in node.parts:
         if holds(part, text) is wanted:
             return wanted
@@ -133,12 +133,12 @@ def holds(node: Node, text: Seen) -> bool:
 
 
 def has_letters(letters: re.Pattern[str], text: str) -> bool:
-    """Whether a text has a term in the letters of its language."""
+    """True if a text has a term with the letters of its language."""
     return letters.search(unicodedata.normalize("NFC", text)) is not None
 
 
 def leaves(node: Node) -> Iterator[Term | Address]:
-    """Every term and address that asks for presence, in the order written."""
+    """Return every required term and URL, in order."""
     if isinstance(node, Term | Address):
         yield node
     elif isinstance(node, And | Or | AtLeast):
@@ -147,7 +147,7 @@ def leaves(node: Node) -> Iterator[Term | Address]:
 
 
 def all_leaves(node: Node) -> Iterator[Term | Address]:
-    """Every term and address, also those that must be absent."""
+    """Return every term and URL, including excluded ones."""
     if isinstance(node, Not):
         yield node.part
     elif isinstance(node, And | Or | AtLeast):
@@ -158,7 +158,7 @@ def all_leaves(node: Node) -> Iterator[Term | Address]:
 
 
 def joined(kind: Callable[[tuple[Node, ...]], And | Or], parts: Iterable[Node]) -> Node:
-    """Flat, without repetition; a single part represents itself."""
+    """Combine parts into a flat node without repetition; a single part is returned itself."""
     flat: dict[Node, None] = {}
     for part in parts:
         inner = part.parts if isinstance(part, And | Or) and type(part) is kind else (part,)
@@ -167,7 +167,7 @@ def joined(kind: Callable[[tuple[Node, ...]], And | Or], parts: Iterable[Node]) 
 
 
 def demands(node: Node) -> bool:
-    """Whether every match must contain something: otherwise a query would find nearly everything."""
+    """True if every match must contain something. Otherwise a query would match nearly everything."""
     match node:
         case Not():
             return False
@@ -182,18 +182,18 @@ def demands(node: Node) -> bool:
 
 
 MOST = 500
-"""Searches that one expression should become on a platform; what needs more is broadened until it does not."""
+"""Maximum number of searches for one expression; larger expressions are broadened."""
 
 COUNTED = 1_000_000
-"""Combinations of a quorum beyond which nobody asks how many searches they are."""
+"""Maximum number of a quorum's combinations that is counted."""
 
 
 class TooManySearches(InputError):
-    """An expression represents more searches than anybody sends."""
+    """An expression needs too many searches."""
 
 
 def at_least(least: int, parts: Iterable[Node]) -> Node:
-    """A quorum of different parts; of one it is OR, of all of them AND."""
+    """Return a quorum of different parts; with k = 1 it is OR, with all parts AND."""
     different = tuple(dict.fromkeys(parts))
     if not 1 <= least <= len(different):
         raise InputError(
@@ -206,7 +206,7 @@ def at_least(least: int, parts: Iterable[Node]) -> Node:
 
 
 def conjunctions(node: Node) -> list[Node]:
-    """The expression as alternatives without OR or a quorum inside (disjunctive normal form)."""
+    """Return the expression as alternatives without OR or quorum inside (disjunctive normal form)."""
     match node:
         case Or(parts):
             parts_found = [conjunction for part in parts for conjunction in conjunctions(part)]
@@ -236,7 +236,7 @@ def _refuse_too_many(size: int, node: Node) -> None:
 
 
 def conjunction_count(node: Node) -> int:
-    """How many plain searches a query represents, without making them; of very many, `COUNTED` or more."""
+    """Return the number of plain searches of a query without creating them; at most about `COUNTED`."""
     match node:
         case Or(parts):
             return sum(map(conjunction_count, parts))
@@ -245,7 +245,7 @@ def conjunction_count(node: Node) -> int:
         case AtLeast(least, parts):
             if math.comb(len(parts), least) > COUNTED:
                 return COUNTED
-            ways = [1] + [0] * least  # of choosing so many parts, from those looked at so far
+            ways = [1] + [0] * least  # number of ways to choose k parts among those processed so far
             for left, part in zip(reversed(range(len(parts))), parts, strict=True):
                 size = conjunction_count(part)
                 for chosen in range(least, max(1, least - left) - 1, -1):
@@ -256,9 +256,9 @@ def conjunction_count(node: Node) -> int:
 
 
 def broadened(node: Node, most: int) -> Node:
-    """A query that finds at least as much and represents `most` searches, or one for each of its alternatives.
+    """Return a query that matches at least as much and needs at most `most` searches, or one per alternative.
 
-    The widest groups go first; of a quorum a part goes and one fewer is requested.
+    The largest groups are removed first. Of a quorum one part is removed, and one fewer is required.
     """
     if conjunction_count(node) <= most:
         return node
@@ -279,7 +279,7 @@ def broadened(node: Node, most: int) -> Node:
             return joined(Or, [searches[part] for part in parts])
         case AtLeast(least, parts):
             asked = sorted((part for part in parts if demands(part)), key=conjunction_count)
-            at_most = least - (len(parts) - len(asked))  # as if all that must be absent were
+            at_most = least - (len(parts) - len(asked))  # as if all excluded parts were absent
             fewer = len(asked) - at_most
             wider = joined(Or, asked[: fewer + 1])
             for fewer_asked in range(2, at_most + 1):
@@ -293,7 +293,7 @@ def broadened(node: Node, most: int) -> Node:
 
 
 def written_out(node: Node) -> Node:
-    """The expression in AND and OR alone, for who knows no quorum: for 2 of (a, b, c), a (b OR c) OR b c."""
+    """Write a quorum with AND and OR only: 2 of (a, b, c) becomes a (b OR c) OR b c."""
     match node:
         case AtLeast(least, parts):
             parts = tuple(map(written_out, parts))

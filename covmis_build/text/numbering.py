@@ -1,6 +1,6 @@
-"""Many texts as numbers of their words, and for each word the texts that have it.
+"""Texts as word numbers, with an index of the texts of each word.
 
-The words are those of `tokens`. Whole columns are cut at once; words are compared by their letters.
+Words are those of `tokens`. Whole columns are processed at once; words are compared by their letters.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ BLANK = ord(" ")
 WORDS = bytes(ord(chr(byte).lower()) if chr(byte).isalnum() else BLANK for byte in range(128)) + bytes(
     range(128, 256)
 )
-"""What becomes of the bytes of a text: of ASCII as `tokens` has it; other letters are folded before."""
+"""Mapping of a text's bytes: ASCII as in `tokens`; other letters are folded before."""
 
 
 class Numbered(NamedTuple):
-    """Texts as numbers of their words, from 1 in the order of the words; a 0 ends each text.
+    """Texts as word numbers, from 1 in word order; a 0 ends each text.
 
     Text t is `tokens[start[t] : start[t + 1] - 1]`. The texts with word w are `texts[first[w - 1] : first[w]]`,
-    ascending, each as often as it has the word.
+    ascending, once per occurrence.
     """
 
     words: pa.LargeStringArray
@@ -39,7 +39,7 @@ class Numbered(NamedTuple):
 
 
 class Numbering:
-    """Gives numbers to the words of texts as they come."""
+    """Numbers the words of texts that are added in blocks."""
 
     def __init__(self) -> None:
         self._letters = [np.empty(0, np.uint8)]
@@ -47,7 +47,7 @@ class Numbering:
         self._counts = [np.empty(0, np.int64)]
 
     def add(self, texts: pa.StringArray) -> None:
-        """Cut these texts, which come behind those that were added before."""
+        """Add these texts after the previous ones."""
         foreign = pc.invert(pc.string_is_ascii(texts))
         if pc.any(foreign).as_py():
             texts = pc.replace_with_mask(
@@ -71,7 +71,7 @@ class Numbering:
         self._counts.append(np.diff(np.searchsorted(begin, offset)))
 
     def done(self) -> Numbered:
-        """All texts; where each begins, the words in their order, and the texts of each."""
+        """Return all texts, the start of each, the sorted words, and each word's texts."""
         letters, sizes, counts = (
             np.concatenate(self._letters),
             np.concatenate(self._sizes),
@@ -98,7 +98,7 @@ SEPARATOR = -(1 << 30)
 
 
 def _folded(texts: list[str]) -> list[str]:
-    """The words of texts with blanks between them."""
+    """Return the words of texts, separated by blanks."""
     joined = "\0".join(texts)
     if joined.count("\0") >= len(texts):
         joined = "\0".join(text.replace("\0", " ") for text in texts)
@@ -126,7 +126,7 @@ def _folded(texts: list[str]) -> list[str]:
 def _spread(
     letters: NDArray[np.int32], many: NDArray[np.bool_], several: NDArray[np.int32]
 ) -> NDArray[np.int32]:
-    """Letters with what some of them become in their place."""
+    """Insert the several letters into which some letters fold."""
     at = np.flatnonzero(many)
     if not len(at):
         return letters

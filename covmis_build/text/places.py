@@ -1,4 +1,4 @@
-"""Where in a text the words of a query stand."""
+"""Positions of a query's words in a text."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 def spans(text: str, node: Node) -> list[tuple[int, int]]:
-    r"""Beginning and end of each word or phrase that the query asks for, in order and without overlap.
+    r"""Return beginning and end of each matching word or phrase, in order and without overlap.
 
     >>> spans("No GARLIC, cafe\u0301 garlic", Term(("garlic",)))
     [(3, 9), (17, 23)]
     """
     words = list(_words(text))
     if [word for word, _, _ in words] != tokens(text):
-        return []  # a sign that is cut otherwise beside its neighbours: rather no mark than a wrong one
+        return []  # tokenised differently next to its neighbours: rather no mark than a wrong one
     asked = {(leaf.tokens, leaf.letters) for leaf in leaves(node) if isinstance(leaf, Term)}
     at = {(words[begin][1], words[begin + len(cut) - 1][2])
           for cut, letters in asked for begin in range(len(words) - len(cut) + 1)
@@ -33,7 +33,7 @@ def spans(text: str, node: Node) -> list[tuple[int, int]]:
 
 
 def _words(text: str) -> Iterator[tuple[str, int, int]]:
-    """Each token with where it begins and ends in the text."""
+    """Return each token with its beginning and end in the text."""
     letters, places = list[str](), list[int]()
     for place, letter in enumerate(text):
         plain = folded(letter)

@@ -1,4 +1,4 @@
-"""Expressions in the words of a platform's search: never too long, and never finding less than the expression."""
+"""Render expressions for a platform's search: within its length limit, and matching at least everything."""
 
 from __future__ import annotations
 
@@ -34,17 +34,16 @@ if TYPE_CHECKING:
 Platform = Literal["x", "bluesky", "mastodon"]
 
 LIMITS = {"x": 512, "bluesky": 512, "mastodon": 512}
-"""Characters a search: X's recent search (its full archive takes 1024); the others publish none, so the same."""
+"""Maximum characters of a search: X's recent search (its full archive allows 1024); others publish no limit."""
 
 _POST = re.compile(r"x\.com/status/(\d+)")
 
 
 def render(node: Node, platform: str, limit: int | None, *, broaden: bool) -> list[str]:
-    """The searches for a platform: OR groups split where they must be, long conjunctions shortened.
+    """Return the searches for a platform: OR groups are split if necessary, long conjunctions shortened.
 
-    A conjunction that is longer than the limit loses terms from its end, which finds more, not less: results are
-    matched again locally. So does a query that represents more than `MOST` searches: its widest groups go. With
-    `broaden` false either is an InputError instead.
+    A conjunction above the limit loses terms from its end and then matches more; covmis matches results again locally. A query
+    with more than `MOST` searches loses its largest groups. Without `broaden` either is an InputError.
     """
     if platform not in LIMITS:
         raise InputError(f"no platform is called '{platform}'", remedy=nearest(platform, LIMITS))
@@ -60,7 +59,7 @@ def render(node: Node, platform: str, limit: int | None, *, broaden: bool) -> li
 
 
 def _for_packing(node: Node, write: Callable[[Node], str], most: int, *, broaden: bool) -> list[str]:
-    """X's searches; the query is broadened in steps of ten until they are few enough, or as few as its terms allow."""
+    """Return X's searches. The query is broadened in steps of ten until they are few enough, if possible."""
     size = conjunction_count(node)
     while True:
         try:
@@ -74,9 +73,9 @@ def _for_packing(node: Node, write: Callable[[Node], str], most: int, *, broaden
 
 
 def _allowed(node: Node) -> Node | None:
-    """What X may be asked; None asks for nothing in particular.
+    """Return what X can search for; None for no condition.
 
-    X takes no minus among alternatives; and the pages below an address, which are not that page, begin as it does.
+    X does not allow a minus among alternatives. URLs below an excluded URL begin like it but are other pages.
     """
     match node:
         case Not(Address()):
@@ -94,7 +93,7 @@ def _allowed(node: Node) -> Node | None:
 
 
 def _each_spelling(node: Node) -> Iterator[Node]:
-    """A conjunction, once for each way in which posts may write its addresses."""
+    """Return a conjunction for each spelling of its URLs in posts."""
     parts = node.parts if isinstance(node, And) else (node,)
     ways = [
         [replace(part, surface=spelling) for spelling in _spelt(part)]
@@ -106,7 +105,7 @@ def _each_spelling(node: Node) -> Iterator[Node]:
 
 
 def _packed(node: Node, write: Callable[[Node], str], most: int, *, broaden: bool, many: bool) -> list[str]:
-    """The alternatives of the widest group, compressed from left to right; halved where other groups leave no room."""
+    """Combine the largest group's alternatives from left to right; halve it if other groups leave no space."""
     if len(write(node)) <= most:
         return [write(node)]
     group = _widest(node)
@@ -132,7 +131,7 @@ def _packed(node: Node, write: Callable[[Node], str], most: int, *, broaden: boo
 
 
 def _widest(node: Node) -> Or | None:
-    """The longest OR group that can be split."""
+    """Return the largest OR group that can be split."""
     groups: list[Or] = [node] if isinstance(node, Or) else []
     if isinstance(node, And):
         groups = [part for part in node.parts if isinstance(part, Or)]
@@ -147,7 +146,7 @@ def _with(node: Node, group: Or, parts: list[Node]) -> Node:
 
 
 def _fitting(node: Node, write: Callable[[Node], str], most: int, *, broaden: bool) -> str:
-    """A conjunction within the limit: terms go from its end, then tokens from the end of a phrase."""
+    """Shorten a conjunction to the limit: drop terms from its end, then tokens from the end of a phrase."""
     text = write(node)
     if len(text) <= most:
         return text
@@ -174,7 +173,7 @@ def _fitting(node: Node, write: Callable[[Node], str], most: int, *, broaden: bo
 
 
 def _can_be_asked(part: Node, write: Callable[[Node], str], most: int) -> bool:
-    """Whether a part of a conjunction can be cut to the limit; one word longer than that cannot."""
+    """True if a part of a conjunction can be cut to the limit; a longer single word cannot."""
     try:
         return bool(_fitting(part, write, most, broaden=True))
     except InputError:
@@ -182,14 +181,14 @@ def _can_be_asked(part: Node, write: Callable[[Node], str], most: int) -> bool:
 
 
 def _term(term: Term) -> str:
-    """A word as it is; quoted as soon as there is punctuation in it, or anything but a plain word."""
+    """Write a plain word unchanged; quote everything else, such as words with punctuation."""
     surface = term.surface.replace('"', " ") or " ".join(term.tokens)
     word = "".join(character for character in surface if character.isalnum())
     return surface if word == surface and surface not in {"OR", "AND"} else f'"{surface}"'
 
 
 def _hashtag(term: Term) -> str:
-    """The word of a hashtag, which our expressions find with and without its sign; empty if it is none."""
+    """Return a hashtag's word, which our expressions match with and without #; empty if it is no hashtag."""
     match = re.fullmatch(r"#(\w+)", term.surface)
     return match[1] if match else ""
 
@@ -204,7 +203,7 @@ def _for_x(node: Node) -> str:
                 else _either([f'url:"{spelling}"' for spelling in _spelt(node)])
             )
         case Not(part):
-            # the word of a hashtag may be there
+            # the hashtag's word may occur
             return f"-#{_hashtag(part)}" if isinstance(part, Term) and _hashtag(part) else f"-{_for_x(part)}"
         case And(parts):
             return " ".join(f"({_for_x(part)})" if isinstance(part, Or) else _for_x(part) for part in parts)
@@ -230,7 +229,7 @@ def _spelt(node: Address) -> tuple[str, ...]:
 
 
 def _shortened(node: Address, most: int) -> str:
-    """The beginnings of an address, which X finds wherever they are in one, cut between words."""
+    """Return the beginnings of a URL, cut between words; X finds them anywhere in a URL."""
     room = most // len(_spelt(node)) - len(' OR url:""')
     cut = [
         re.sub(r"[^\W_]*$", "", address[:room]).rstrip("/-_.?=&%") if len(address) > room else address
@@ -242,7 +241,7 @@ def _shortened(node: Address, most: int) -> str:
 
 
 def _plain(node: Node) -> str:
-    """AND and phrases only; what must be absent is left to the local match."""
+    """Return AND and phrases only; exclusions are left to the local matching."""
     match node:
         case Address():
             return f"https://{_spelt(node)[0]}"

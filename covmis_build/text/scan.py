@@ -1,7 +1,7 @@
-"""Which of many texts may hold what is looked for: one compiled pass over the bytes of a block of texts.
+"""Preselect texts that may match, in one compiled pass over the bytes of a block of texts.
 
-A text that gets "no" here has nothing that is searched for; one that gets "yes" is tested in full. Words are compared by
-hashes of 64 bits: one that is the same by chance costs a look, and changes nothing.
+A text with result "no" has no match; one with "yes" is tested completely. Words are compared by 64-bit hashes: a collision
+costs one more test and changes no result.
 """
 
 from __future__ import annotations
@@ -26,23 +26,24 @@ if TYPE_CHECKING:
     """Texts as one buffer of UTF-8, and the offset of each; behind each is a byte that is not its own."""
 
 WORD, LINK, UNSURE_CUT = 1, 2, 4
-"""What a flag says: a query that waits under one of the words has all it needs; an address may be one asked for; the
-text must be cut by `tokens`."""
+"""Flags: a query is registered under one of the words and has all required ones; a URL may be one searched for; the text
+must be processed by `tokens`.
+"""
 
 SEED, SPREAD, ALL = 0x9E3779B97F4A7C15, 0xFF51AFD7ED558CCD, 2**64 - 1
 LAST = ALL
-"""Ends the queries of a word."""
+"""Marks the end of a word's queries."""
 HOST, NAME = 1, 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sought:
-    """What is looked for: tokens and telling parts of addresses as hashes; names of sites as text.
+    """The search terms: tokens and distinctive parts of URLs as hashes; site names as text.
 
-    Where a token is at `words[p]`, `first[p]` is where its queries begin in `needs`: for each its number, the number of
-    tokens that it cannot do without next to this one, and these; then LAST in place of a number. `links` is whether addresses matter
-    at all, `every` whether any address may be asked for. An address may be asked for if it has one of the first `hosts` names, or
-    a telling part and any name; `heads` says of two bytes whether a name begins so, of the first HOST, of the others NAME.
+    The queries of the token at `words[p]` begin at `first[p]` in `needs`: for each its number, the number of other required
+    tokens, and these; then LAST instead of a number. `links`: URLs matter at all. `every`: any URL may be searched for. A URL
+    is a candidate if it has one of the first `hosts` names, or a distinctive part and any name. `heads` marks
+    whether two bytes begin a name: HOST for the first names, NAME for the others.
     """
 
     words: NDArray[np.uint64]
@@ -62,7 +63,7 @@ class Sought:
         cls, words: Mapping[str, Mapping[int, Collection[str]]], cores: Collection[str] = (),
         hosts: Sequence[str] = (), names: Iterable[str] = (), *, links: bool = False, every: bool = False,
     ) -> Sought:  # fmt: skip
-        """Under each word what its queries cannot do without; parts of hosts, and names that stand where `cores` do, in lower case."""
+        """Create it from each word's queries with their required words; host parts, and names that go with `cores`, in lower case."""
         table = hash_table(map(hashed, words))
         place = {value: place for place, value in enumerate(table.tolist())}
         first, needs = np.zeros(len(table), np.int32), list[int]()
@@ -86,12 +87,12 @@ class Sought:
         )  # fmt: skip
 
     def load(self) -> None:
-        """Load the compiled code; processes that this one forks then have it, too."""
+        """Load the compiled code, so that forked processes have it, too."""
         empty = Owned(pa.array([""]), np.zeros(1, np.int64))
         self.look(empty.texts, empty, [empty])
 
     def look(self, texts: pa.Array, titles: Owned, links: Sequence[Owned]) -> tuple[Any, dict[int, Cut]]:
-        """The flags of posts with these texts, titles and addresses, and what is in the texts that are flagged."""
+        """Return the flags of posts with these texts, titles and URLs, and the tokens of flagged texts."""
         flags, cuts = np.zeros(len(texts), np.uint8), dict[int, Cut]()
         if len(texts):
             cuts = self._cut(texts, np.arange(len(texts)), flags)
@@ -108,7 +109,7 @@ class Sought:
         return flags, cuts
 
     def _cut(self, texts: pa.Array, owners: Any, flags: Any) -> dict[int, Cut]:
-        """Flag the owners of texts; by number those texts under whose words queries wait that have all they require."""
+        """Set flags of the texts' owners. Returns, by number, texts whose words have queries with all required words."""
         data, offset = utf8(texts)
         known, letters = folding(), np.empty(2 * len(data) + ROOM, np.uint32)
         begin, woken = np.empty(len(texts) + 1, np.int64), np.empty((len(texts) + ROOM, 2), np.int64)
@@ -130,30 +131,30 @@ class Sought:
 
 
 class Owned(NamedTuple):
-    """Texts, and the number of the post that each belongs to."""
+    """Texts, with the number of the post that each belongs to."""
 
     texts: pa.Array
     owners: NDArray[np.int64]
 
 
 class Cut(NamedTuple):
-    """A text's tokens with a blank around each, and the queries that wait under them; a number may stand twice."""
+    """A text's tokens separated by blanks, and the queries registered under them (possibly repeated)."""
 
     spaced: str
     waiting: list[int]
 
 
 ASLEEP = Cut("", [])
-"""What a text is that wakes none."""
+"""The result for a text without queries."""
 
 ROOM = 1024
-"""More than what is likely to be needed; a text for which it does not do is cut by `tokens`."""
+"""Buffer size, more than usually needed; `tokens` processes a text for which it is too small."""
 
 
 def utf8(texts: pa.Array) -> Utf8:
-    """Texts as one buffer of UTF-8, each with a zero behind it, and where each begins.
+    """Return texts as one buffer of UTF-8, each followed by a zero, and the start of each.
 
-    A zero that is in a text becomes another control character, which ends words and tells as much.
+    A zero within a text is replaced by another control character, which also ends words.
     """
     ended = pc.binary_join_element_wise(texts, "\0", "")
     offset = np.frombuffer(ended.buffers()[1], np.int32, len(ended) + 1, 4 * ended.offset).astype(np.int64)
@@ -164,7 +165,7 @@ def utf8(texts: pa.Array) -> Utf8:
 
 
 def hashed(word: str) -> int:
-    """The hash of a word: its letters one by one."""
+    """Return the hash of a word, computed letter by letter."""
     value = SEED
     for letter in map(ord, word):
         value = ((value << 7 | value >> 57) + letter) & ALL
@@ -172,7 +173,7 @@ def hashed(word: str) -> int:
 
 
 def hash_table(values: Iterable[int]) -> NDArray[np.uint64]:
-    """An open table at most a quarter full: a value is at its place, or at the first free one behind it."""
+    """Return an open hash table, at most a quarter full: a value is at its slot, or at the first free one after it."""
     known = sorted(set(values))
     bits = max(4, (4 * len(known)).bit_length())
     table = [0] * (1 << bits)
@@ -185,7 +186,7 @@ def hash_table(values: Iterable[int]) -> NDArray[np.uint64]:
 
 
 def _filter(table: NDArray[np.uint64]) -> NDArray[np.uint8]:
-    """Bits for the places that hashes of the table would have in one of many more: nearly all others stop here."""
+    """Return a bit filter of the table's hashes in a larger table, which rejects nearly all other hashes."""
     bits = max(15, (len(table) << 1).bit_length())
     places = (table[table > 0] * np.uint64(SPREAD)) >> np.uint64(64 - bits)
     flags = np.zeros(1 << bits, bool)
@@ -199,20 +200,20 @@ seed, last, spread = np.uint64(SEED), np.uint64(LAST), np.uint64(SPREAD)
 b1, b3, b7, b57 = (np.uint64(bits) for bits in (1, 3, 7, 57))
 SLASH, DOT, COLON, PERCENT, BLANK, UNDERSCORE = 47, 46, 58, 37, 32, 95
 RUN = np.array([chr(byte).isalnum() or chr(byte) in "_-" for byte in range(128)] + [False] * 128)
-"""What the telling parts of addresses are made of."""
+"""Characters of the distinctive parts of URLs."""
 LOWER = np.frombuffer(bytes(range(256)).lower(), np.uint8)
 SHORT = np.frombuffer(b"://t.co/", np.uint8)
 
 
 @njit(helper=True)
 def _on(value: Any, letter: Any) -> Any:
-    """The hash of a word, one letter on; quick, since all letters of an archive go through it."""
+    """Add one letter to a word's hash; fast, because all letters of an archive pass through it."""
     return ((value << b7) | (value >> b57)) + np.uint64(letter)
 
 
 @njit(helper=True)
 def _bits(size: Any) -> Any:
-    """How far to shift a spread hash to have its place in a table of this size."""
+    """Return the shift of a hash for a table of this size."""
     left = np.uint64(64)
     while size > 1:
         size >>= 1
@@ -222,7 +223,7 @@ def _bits(size: Any) -> Any:
 
 @njit(helper=True)
 def _place(table: Any, shift: Any, value: Any) -> Any:
-    """Where a hash is in a table; -1 if it does not."""
+    """Return a hash's position in a table; -1 if absent."""
     mask = np.uint64(len(table) - 1)
     place = (value * spread) >> shift
     while table[place] != 0:
@@ -234,7 +235,7 @@ def _place(table: Any, shift: Any, value: Any) -> Any:
 
 @njit(helper=True)
 def _waits(value: Any, rare: Any, rare_shift: Any, words: Any, shift: Any) -> Any:
-    """Whether a query waits under a token."""
+    """True if a query is registered under a token."""
     place = (value * spread) >> rare_shift
     if (rare[place >> b3] >> np.uint8(place & np.uint64(7))) & np.uint8(1) == 0:
         return False
@@ -245,9 +246,9 @@ def _waits(value: Any, rare: Any, rare_shift: Any, words: Any, shift: Any) -> An
 def _wake(
     noted: Any, count: Any, words: Any, shift: Any, first: Any, needs: Any, text: Any, woken: Any, awake: Any
 ) -> Any:
-    """Note the queries that wait under one of these tokens and have all tokens that they cannot do without.
+    """Collect the queries registered under one of these tokens whose required tokens are all present.
 
-    Behind so many that are noted; how many there are then, or -1 if there is no room.
+    They are appended after `count` others. Returns the new count, or -1 if the buffer is full.
     """
     for token in range(count):
         place = _place(words, shift, noted[token])
@@ -273,12 +274,12 @@ def _wake(
 
 
 @njit(helper=True)
-def _told(
+def _is_candidate(
     data: Any, begin: Any, end: Any, cores: Any, shift: Any, names: Any, start: Any, heads: Any, hosts: Any
 ) -> Any:
-    """Whether an address has what is requested: a telling part and a name, or a part of a host; or what may represent others.
+    """True if a URL is a candidate: it has a distinctive part and a name, or a host part; or it may be a redirect.
 
-    What is read as an address in a text may end before an underscore that stands here, so parts count without them, too.
+    A URL detected in a text may end before an underscore that is part of this one, so parts also count without underscores.
     """
     value, bare, longer, core = seed, seed, False, False
     for k in range(begin, end + 1):
@@ -304,7 +305,7 @@ def _told(
 
 @njit(helper=True)
 def _named(data: Any, begin: Any, end: Any, names: Any, start: Any, count: Any) -> Any:
-    """Whether one of the first so many names stands here."""
+    """True if one of the first `count` names is at this position."""
     for name in range(count):
         first, size = start[name], start[name + 1] - start[name]
         same = 0
@@ -317,7 +318,7 @@ def _named(data: Any, begin: Any, end: Any, names: Any, start: Any, count: Any) 
 
 @njit(helper=True)
 def _shortened(data: Any, k: Any, end: Any) -> Any:
-    """Whether a piece is an address of t.co, which says nothing; it may be cut short by an ellipsis."""
+    """True if a piece is a t.co URL, which contains no information; it may be cut off by an ellipsis."""
     if end - k < 12 or data[k] != 104 or data[k + 1] != 116 or data[k + 2] != 116 or data[k + 3] != 112:
         return False
     k += 5 if data[k + 4] == 115 else 4
@@ -343,10 +344,10 @@ def _pieces(
     hosts: Any,
     every: Any,
 ) -> Any:
-    """Whether an address written in a text may be one that is requested.
+    """True if a URL written in a text may be one searched for.
 
-    One is inside a piece between blanks that has a slash, and a dot or a colon. Blanks beyond ASCII do not part pieces
-    here; a piece with them is looked at in full.
+    A URL is inside a piece between blanks that has a slash, and a dot or colon. Non-ASCII blanks do not separate pieces here;
+    pieces with them are tested completely.
     """
     k = begin
     while k < end:
@@ -356,7 +357,7 @@ def _pieces(
             host |= (data[k] == DOT) | (data[k] == COLON)
             k += 1
         asked = slash and host and not _shortened(data, piece, k)
-        if asked and (every or _told(data, piece, k, cores, shift, names, start, heads, hosts)):
+        if asked and (every or _is_candidate(data, piece, k, cores, shift, names, start, heads, hosts)):
             return True
         k += 1
     return False
@@ -368,10 +369,10 @@ def _texts(
     needs: Any, cores: Any, names: Any, start: Any, heads: Any, hosts: Any, links: Any, every: Any, flags: Any,
     letters: Any, begins: Any, woken: Any,
 ) -> Any:  # fmt: skip
-    """Flag the owner of every text that may match; write down the tokens of texts that wake queries.
+    """Flag the owner of every text that may match, and record the tokens of texts with queries.
 
-    X's three escapes (`&lt;`) may be left as they are: what they represent ends a token as they do, and looking also for
-    the tokens `lt`, `gt` and `amp` loses nothing.
+    X's three escapes (`&lt;`) may remain: the characters end a token just like the escapes, and the additional tokens `lt`,
+    `gt` and `amp` lose nothing.
     """
     longest = 0
     for text in range(len(offset) - 1):
@@ -482,8 +483,10 @@ def _addresses(
     every: Any,
     flags: Any,
 ) -> None:
-    """Flag the owner of every address that may be asked for."""
+    """Flag the owner of every URL that may be searched for."""
     shift = _bits(len(cores))
     for link in range(len(offset) - 1):
-        if every or _told(data, offset[link], offset[link + 1] - 1, cores, shift, names, start, heads, hosts):
+        if every or _is_candidate(
+            data, offset[link], offset[link + 1] - 1, cores, shift, names, start, heads, hosts
+        ):
             flags[owner[link]] |= LINK

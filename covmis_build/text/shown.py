@@ -1,6 +1,6 @@
-"""An item as every reader sees it: annotators in any channel, prompts and models get these parts and no others.
+"""The parts of an item that annotators (in every channel), prompts and models see.
 
-Never the query type, an automatic label or a prediction.
+They never include the query type, an automatic label or a prediction.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def shown_parts(item: Mapping[str, Any]) -> Parts:
-    """What is shown of a frozen item, as (heading, text); its column `show` says what next to claim and post."""
+    """Return a frozen item's shown parts as (heading, text). Its column `show` lists the parts besides claim and post."""
     parts = [("Claim", text_of(item["claim"])), ("Post", text_of(item["text"]))]
     parts.append(("Fact-check of the claim", text_of(item.get("fact_check"))))
     if "date" in item["show"] and item["created_at"]:
@@ -31,7 +31,7 @@ def shown_parts(item: Mapping[str, Any]) -> Parts:
 
 
 def shown_text(item: Mapping[str, Any], *, text_alone: bool = False) -> str:
-    r"""The post as one text for prompts and models: its words, then whatever else is shown, each under its heading.
+    r"""Return the post as one text for prompts and models: its words, then all other shown parts with headings.
 
     `text_alone` is the setting of the papers: what a post links to, quotes or answers is left out.
 
@@ -47,7 +47,7 @@ def shown_text(item: Mapping[str, Any], *, text_alone: bool = False) -> str:
 
 
 def shown_hash(salt: str, parts: Iterable[tuple[str, str]]) -> str:
-    """The hash of what is on screen; without the salt, nobody can try texts against it."""
+    """Return the hash of what is shown. Without the salt, texts cannot be tested against it."""
     told = json.dumps([salt, [list(part) for part in parts]], ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(told.encode()).hexdigest()
 
@@ -57,10 +57,10 @@ def _lines(record: Mapping[str, Any], *names: str, between: str = "\n") -> str:
 
 
 def text_of(value: Any) -> str:
-    """The text of a cell; of one without it, none."""
+    """Return a cell's text, or an empty text."""
     return value if isinstance(value, str) else ""
 
 
 def list_of(value: Any) -> list[Any]:
-    """What a cell lists; of one without it, nothing."""
+    """Return a cell's list, or an empty list."""
     return list(value) if value is not None and not isinstance(value, float | str) else []

@@ -1,4 +1,4 @@
-"""What is known of real sites: wrappers around an address, and pages that have several addresses."""
+"""Rules for known sites: URLs that wrap another URL, and pages with several URLs."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _SHIELDS = {
     "facebook.com": r"/(?:flx/warn/?|l\.php)", "linkedin.com": "/(?:redir/redirect|safety/go)", "t.umblr.com": "/redirect",
     "disq.us": "/(?:url)?", "slack-redir.net": "/link",
 }  # fmt: skip
-"""Hosts that are wrappers only under these paths."""
+"""Hosts that wrap other URLs only under these paths."""
 
 
 def inside(parts: SplitUrl) -> str:  # noqa: PLR0911 - one rule a kind of wrapper
-    """The address that this one wraps; empty if it wraps none."""
+    """Return the URL that this one wraps; empty if none."""
     host, path, query = parts.host, parts.path, dict(parts.query)
     tail = _tail(parts)
     if host in {"web.archive.org", "archive.org", "wayback.archive.org"}:
@@ -86,7 +86,7 @@ _NO_QUERY = {
     "businessinsider.com", "apnews.com", "thegatewaypundit.com", "zerohedge.com", "nypost.com", "thesun.co.uk",
     "mirror.co.uk", "express.co.uk", "buzzfeednews.com", "vox.com", "wsj.com", "bloomberg.com", "cnbc.com",
 }  # fmt: skip
-"""Sites whose articles are in the path alone; there a query only says how the reader came."""
+"""Sites whose articles are identified by the path alone; their query only describes the referrer."""
 
 _ARTICLE = re.compile(
     r"(?i)/(?:19|20)\d\d/|/(?:19|20)\d\d-\d\d-\d\d|-[0-9a-f]{8,}$|[\w]+(?:-[\w]+){3,}|\.s?html?$"
@@ -94,7 +94,7 @@ _ARTICLE = re.compile(
 
 
 def same_page(parts: SplitUrl) -> SplitUrl:
-    """The one address of the page among those its site has for it."""
+    """Return the site's standard URL of the page."""
     host = _ALIASES.get(parts.host, parts.host)
     host = re.sub(r"^[a-z]{2}-[a-z]{2}\.facebook\.com$", "facebook.com", host)
     host = re.sub(r"^([\w-]+)\.m\.(wiki\w+\.org)$", r"\1.\2", host)
@@ -127,7 +127,7 @@ def _target(parts: SplitUrl, text: str) -> SplitUrl:
 
 
 class _Asked(NamedTuple):
-    """A page that its query names: under `path`, the parameter `names` -> the target."""
+    """A page identified by its query: under `path`, the parameter `names` → the target."""
 
     path: str
     names: tuple[str, ...]
@@ -204,7 +204,7 @@ REWRITTEN = frozenset(
         "bsky.app", "amazon.com",
     )
 )  # fmt: skip
-"""Last two labels of every host whose key may carry another host, next to google.* and blogspot.*."""
+"""Last two labels of hosts whose keys may contain another host, besides google.* and blogspot.*."""
 
 
 def _added() -> dict[str, set[str]]:
@@ -217,11 +217,11 @@ def _added() -> dict[str, set[str]]:
 
 
 ADDED = _added()
-"""Words that keys of a host have and not all addresses of the page: what the rules above write."""
+"""Words that the rules above add to keys of a host and that are not in all URLs of the page."""
 
 
 def names_of(host: str) -> frozenset[str]:
-    """Parts of names: every address in plain letters whose page is at this host has one of them, in small letters.
+    """Return name parts such that every URL (in plain lower-case letters) of a page at this host has one of them.
 
     >>> sorted(names_of("x.com"))
     ['fixupx', 'fixvx', 'fxtwitter', 'nitter', 'twitter', 'vxtwitter', 'x']
@@ -233,10 +233,10 @@ def names_of(host: str) -> frozenset[str]:
         hosts |= sources
         waiting += sources
     labels = (name.split(".")[-2] if "." in name else name for name in hosts)
-    return frozenset(max(label.split("-"), key=len) for label in labels)  # a translator writes a hyphen twice
+    return frozenset(max(label.split("-"), key=len) for label in labels)  # a translator doubles hyphens
 
 
 _MOVED = frozenset(
     [*_ALIASES.items(), *((host, to.partition("/")[0]) for host, rules in _PATHS.items() for _, to in rules)]
 )
-"""Hosts, and where their pages are known to be."""
+"""Hosts, and the rules for their pages."""

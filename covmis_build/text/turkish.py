@@ -1,7 +1,7 @@
-"""Letters of Turkish and Azerbaijani in queries: AŞI is aşı, never the Spanish así.
+"""Turkish and Azerbaijani letters in queries: AŞI is aşı, not the Spanish así.
 
-Tokens have neither case nor accents, so that ş is s and ı is i, as many people type them. A letter that a query writes
-as Turkish does must be that letter in the post, or the plain letter that people type in its place.
+Tokens have no case or accents, so ş equals s and ı equals i, as many people type them. If a query uses a Turkish letter, the
+post must have this letter, or the plain letter that people type instead.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 LANGUAGES = frozenset({"tr", "az"})
 OWN = {"ş": "şŞsS", "ı": "ıIiİ", "ç": "çÇcC", "ğ": "ğĞgG", "ö": "öÖoO", "ü": "üÜuU"}
-"""Letters of these languages, and what posts may have in their place."""
+"""Letters of these languages → characters that posts may have instead."""
 ANY_MARK = "\u00c0-\u024f"
-"""Latin letters with marks: a letter that the query writes plainly may have any."""
+"""Latin letters with marks: a letter that is plain in the query may have any mark."""
 
 
 def is_one(language: str) -> bool:
-    """Whether a language, as `tr` or `az-Latn`, is one of these."""
+    """True for Turkish and Azerbaijani, such as `tr` or `az-Latn`."""
     return language.partition("-")[0].lower() in LANGUAGES
 
 
 def in_language(node: Node, language: str) -> Node:
-    """A query as it was written in this language; in one of these its terms test the letters of their own."""
+    """Return a query in this language. In Turkish and Azerbaijani its terms test their special letters."""
     return _with_letters(node) if is_one(language) else node
 
 
@@ -46,7 +46,7 @@ def _with_letters(node: Node) -> Node:
 
 
 def _pattern(surface: str) -> re.Pattern[str] | None:
-    """What a text must have for a term as it was written; None where it has no letter of Turkish's own."""
+    """Return the pattern that a term requires in a text; None if it has no special letter."""
     small = unicodedata.normalize("NFC", surface).replace("I", "ı").replace("İ", "i").lower()
     words = word_characters(small)
     if not any(letter in OWN for word in words for letter in word):

@@ -1,9 +1,9 @@
-"""One page, one key: what a page's many addresses have in common, and different pages never.
+"""Canonical keys of pages: the same for all URLs of a page, different for different pages.
 
-A key is `host/path?query` without scheme: wrappers (web archives, AMP caches, link shields) are opened, mobile and
-AMP hosts, default ports, tracking parameters, fragments and trailing slashes go, escapes are written one way. Paths
-keep their case. Sites that give one page several addresses have rules in `sites.py`. No network: short links that
-only their server can resolve stay as they are.
+A key is `host/path?query` without scheme. Wrappers (web archives, AMP caches, link shields) are opened; mobile and AMP
+hosts, default ports, tracking parameters, fragments and trailing slashes are removed; escapes are normalised. Paths keep
+their case. `sites.py` has rules for sites with several URLs per page. There is no network access: short links that only
+their server can resolve are unchanged.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ TRACKING = re.compile(
     | action_(?:object|type|ref)_map | mibextid | __(?:tn|xts|cft|s)__(?:\[\d*\])? | soc_(?:src|trk) | s_source | share_?id | sharetype | _branch_match_id
     | trk(?:info|campaign)? | piano\w* | pwapi_token | recruiter | recruited_by_id | usqp | __s | _openstat | hootpostid | sfns"""
 )
-"""Names of parameters that say how a reader came, not what is read."""
+"""Parameters that describe the referrer, not the page."""
 
 _TRACKING_OF = {
     **dict.fromkeys(("youtube.com", "youtu.be", "music.youtube.com", "facebook.com"), ("app", "feature", "si")),
     **dict.fromkeys(("wsj.com", "marketwatch.com", "barrons.com"), ("mod",)),
     "nytimes.com": ("emc",), "open.spotify.com": ("si",), "soundcloud.com": ("si",),
 }  # fmt: skip
-"""Names that say so on these sites alone; elsewhere they may name the page: a forum's `?mod=viewthread`."""
+"""Such parameters on specific sites; elsewhere they may identify the page: a forum's `?mod=viewthread`."""
 
 _INDEX = re.compile(r"/(?:index|default)\.(?:html?|php|aspx?|jsp|cfm)$", re.IGNORECASE)
 _IN_TEXT = re.compile(
@@ -49,7 +49,7 @@ _SHORTENED = re.compile(r"https?://t\.co/", re.IGNORECASE)
 
 @functools.lru_cache(maxsize=1 << 12)
 def canonical_url(url: str) -> str:
-    """The key of the page at this address; empty if there is no address in the text.
+    """Return the key of the page at this URL; empty if the text contains no URL.
 
     >>> canonical_url("https://m.example.org/a/?utm_source=x&id=3#top")
     'example.org/a?id=3'
@@ -61,9 +61,9 @@ def canonical_url(url: str) -> str:
 
 
 def spellings(url: str) -> tuple[str, ...]:
-    """The page's addresses as posts may have them, for platforms' searches: the way it came first, then the key.
+    """Return the page's possible URLs in posts, for platforms' searches: the given one first, then the key.
 
-    Without scheme, wrapper, tracking and what the page does not depend on.
+    They have no scheme, wrapper, tracking or irrelevant parameters.
 
     >>> spellings("https://web.archive.org/web/2020/https://hoax-alert.leadstories.com/a.html?fbclid=1")
     ('hoax-alert.leadstories.com/a.html', 'leadstories.com/hoax-alert/a.html')
@@ -87,7 +87,7 @@ def spellings(url: str) -> tuple[str, ...]:
 
 
 def opened(url: str) -> SplitUrl | None:
-    """The address in pieces after every wrapper around it is opened."""
+    """Return the split URL after opening every wrapper around it."""
     parts = split_url(url)
     for _ in range(6):
         inner = inside(parts) if parts else ""
@@ -99,7 +99,7 @@ def opened(url: str) -> SplitUrl | None:
 
 
 def addresses(text: str) -> Iterator[str]:
-    """The addresses written in a text, with or without scheme; shortened ones of t.co say nothing and are omitted."""
+    """Return the URLs in a text, with or without scheme. Shortened t.co URLs are omitted."""
     if "/" not in text:
         return
     for piece in text.split():
@@ -114,20 +114,20 @@ def addresses(text: str) -> Iterator[str]:
 
 
 def telling_piece(key: str) -> str:
-    """The longest run of letters, digits, - and _ behind the host: every address with this key has it, escapes aside.
+    """Return the longest run of letters, digits, - and _ after the host. Every URL with this key contains it (unescaped).
 
     >>> telling_piece("youtube.com/watch?v=E95qChF-MOo")
     'E95qChF-MOo'
     """
     if key.startswith("dailymotion.com/"):
-        return ""  # a title may be joined to the number
+        return ""  # a title may follow the number
     host, _, behind = re.sub("%[0-9A-F]{2}", " ", key).partition("/")
     runs = (run for run in re.findall("[A-Za-z0-9_-]+", behind) if run not in ADDED.get(host, ()))
     return max(runs, key=len, default="")
 
 
 def _tidy(parts: SplitUrl) -> SplitUrl:
-    """Escapes one way, no empty steps, no trailing slash, no AMP twin, no tracking; parameters in order of name."""
+    """Normalise escapes, path steps, trailing slash, AMP, tracking, and the order of parameters."""
     path = re.sub(r";jsessionid=[^/?]*", "", parts.path, flags=re.IGNORECASE)
     path = re.sub(r"/{2,}", "/", quoted(path, PATH_SAFE))
     path = _without_dots(path)
@@ -172,7 +172,7 @@ _OTHER_SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+-]*:(?!//|\d)")
 
 
 class SplitUrl(NamedTuple):
-    """An address in pieces: `fragment` only where it names content; `query` without tracking, in order."""
+    """A split URL: `fragment` only if it identifies content; `query` without tracking, sorted."""
 
     host: str
     path: str
@@ -188,7 +188,7 @@ class SplitUrl(NamedTuple):
 
 
 def split_url(url: str) -> SplitUrl | None:
-    """The address in pieces, whatever is written around it; None if it is none of the web's."""
+    """Split the URL in this text, whatever is around it; None if it is no web URL."""
     text = url.strip().strip("<>\"'").replace("&amp;", "&")
     text = _BREAKS.sub("", text)
     if text.startswith("at://"):
@@ -227,7 +227,7 @@ def _host(host: str) -> str:
 
 
 def quoted(text: str, safe: str = "!$'()*,;:@/~-._") -> str:
-    """Escape what must be and nothing else, whatever was escaped before; an escaped slash stays one."""
+    """Escape only what is necessary, whatever was escaped before; an escaped slash stays escaped."""
     if text.isascii() and "%" not in text and re.fullmatch(r"[\w!$'()*,;:@/~.-]*", text):
         return text
     pieces = re.split(r"(?i)(%2f|%3f|%23|%25|%26|%3d|%2b)", text) if safe is PATH_SAFE else [text]

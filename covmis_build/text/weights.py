@@ -1,8 +1,8 @@
 """Bags of words as TF-IDF vectors of length 1, and the cosine of two of them.
 
-The cosine itself is summed in an order that depends on nothing but the two bags: terms in order of their document
-frequency, and those of equal frequency, which have equal idf, added up in whole numbers first. So it has the same
-bits whatever the order of texts and words, the number of threads, or the engine; and equal bags have cosine 1.
+The cosine is summed in an order that depends only on the two bags: terms by document frequency, and those of equal
+frequency (and therefore equal idf) are first added as integers. So the result has the same bits for any order of texts and
+words, number of threads, or engine; and equal bags have cosine 1.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from covmis_build.text.bags import Bags
 
 CLASSES = 32
-"""A row's sketch has the row's length within each of so many classes of terms; see `join.py`."""
+"""Number of term classes in a row's sketch, which has the row's length in each class; see `join.py`."""
 
 
 @dataclass(frozen=True)
 class Weighed:
-    """Rows ready to be compared: terms from rare to common (those of a single row left out), and lengths.
+    """Rows ready for comparison: terms from rare to common (without those of a single row), and lengths.
 
-    `idf2` is the square of each rank's idf, `square` the squared length of each row, all its terms counted.
+    `idf2` is the squared idf of each rank; `square` the squared length of each row including all terms.
     """
 
     start: NDArray[np.int64]
@@ -40,7 +40,7 @@ class Weighed:
 
 
 def weigh(bags: Bags, texts: int | None = None) -> Weighed:
-    """Order and weigh the words of all rows; idf is fitted on all texts, or on so many that these are a part of."""
+    """Sort and weight the words of all rows. idf is fitted on all texts, or on a larger number that includes them."""
     order = np.argsort(bags.documents, kind="stable")
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
@@ -56,7 +56,7 @@ def weigh(bags: Bags, texts: int | None = None) -> Weighed:
 
 @njit
 def squared_idf(documents: Any, texts: Any) -> Any:
-    """The square of ln((1 + texts) / (1 + documents)) + 1, which is scikit-learn's smoothed idf."""
+    """Return the square of ln((1 + texts) / (1 + documents)) + 1, scikit-learn's smoothed idf."""
     squares = np.empty(len(documents), np.float64)
     for k in range(len(documents)):
         idf = math.log((1.0 + texts) / (1.0 + documents[k])) + 1.0
@@ -97,7 +97,7 @@ def _weigh(start: Any, term: Any, count: Any, rank: Any, idf2: Any, shared: Any)
 
 @njit
 def sketches(start: Any, rank: Any, count: Any, idf2: Any, square: Any) -> Any:
-    """The sketches of rows whose lengths are known."""
+    """Return the sketches of rows with known lengths."""
     sketch = np.zeros((len(square), CLASSES), np.uint8)
     for row in range(len(square)):
         _sketch(sketch, row, start, rank, count, idf2, square)
@@ -106,7 +106,7 @@ def sketches(start: Any, rank: Any, count: Any, idf2: Any, square: Any) -> Any:
 
 @njit(helper=True)
 def _sketch(sketch: Any, row: Any, start: Any, rank: Any, count: Any, idf2: Any, square: Any) -> None:
-    """The row's length within each class of terms, as a whole number of 1/255 rounded up."""
+    """Compute a row's length in each class of terms, as an integer number of 1/255, rounded up."""
     mass = np.zeros(CLASSES, np.float64)
     for k in range(start[row], start[row + 1]):
         mass[rank[k] % CLASSES] += float(count[k]) * count[k] * idf2[rank[k]]
@@ -117,7 +117,7 @@ def _sketch(sketch: Any, row: Any, start: Any, rank: Any, count: Any, idf2: Any,
 
 @njit(helper=True)
 def _sort(keys: Any, size: Any) -> None:
-    """Shell's sort: from far neighbours to next ones; few keys are put in their places at once."""
+    """Sort with Shell's method; few keys are inserted directly."""
     step = 1
     while step < size // 64:
         step = 3 * step + 1
@@ -133,7 +133,7 @@ def _sort(keys: Any, size: Any) -> None:
 
 @njit(helper=True)
 def cosine(a: Any, end_a: Any, b: Any, end_b: Any, rank: Any, count: Any, idf2: Any, squares: Any) -> Any:
-    """The similarity of two rows from these places on, in the one order of summing, rounded to 12 decimals."""
+    """Return the similarity of two rows from these positions on, summed in the fixed order, rounded to 12 decimals."""
     total, run, last = 0.0, np.int64(0), 0.0
     while a < end_a and b < end_b:
         if rank[a] < rank[b]:

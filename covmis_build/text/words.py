@@ -1,7 +1,7 @@
-"""How long a post is, in words.
+"""Length of posts in words.
 
-A word is what stands between white space (Unicode's, as `str.split` sees it): the rule of the paper's threshold of
-10 words. `without` leaves out whole words first, after which the rest is counted:
+A word is a run of characters without white space (Unicode's, as in `str.split`): the rule for the paper's threshold
+of 10 words. `without` first removes whole words; the rest is counted:
 
     urls      words that start with http://, https:// or www.
     mentions  @name, also with a dot or bracket before it
@@ -9,8 +9,8 @@ A word is what stands between white space (Unicode's, as `str.split` sees it): t
     rt        the mark RT of an old-style repost
     symbols   words without any letter or digit: emoji, punctuation, arrows
 
-Languages that write without spaces are measured in characters: letters and digits, whatever the script; marks,
-spaces, punctuation and emoji do not count, nor do addresses: a link is no text of thirty letters.
+Languages without spaces are measured in characters: letters and digits of any script. Marks, spaces, punctuation, emoji
+and URLs do not count.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
 WITHOUT_SPACES = frozenset({"zh", "ja", "th", "lo", "km", "my", "bo", "dz"})
-"""Languages whose words are not separated by spaces: their default unit is the character."""
+"""Languages without spaces between words: their default unit is the character."""
 
 KINDS = {
     "urls": r"\W*(?i:https?://|www\.)\S*",
@@ -35,11 +35,11 @@ KINDS = {
 """What may be left out, each as a pattern of one whole word."""
 
 _ADDRESS = re.compile(r"(?:https?://|www\.)[!-~]+", re.IGNORECASE)
-"""An address where words are not parted by spaces: it ends where ASCII does."""
+"""A URL in languages without spaces between words: it ends at the first non-ASCII character."""
 
 
 def default_unit(language: str) -> Literal["words", "characters"]:
-    """Characters for languages that write without spaces, words for all others.
+    """Return the default unit: characters for languages without spaces, otherwise words.
 
     >>> default_unit("ja"), default_unit("zh-TW"), default_unit("en"), default_unit("")
     ('characters', 'characters', 'words', 'words')
@@ -48,7 +48,7 @@ def default_unit(language: str) -> Literal["words", "characters"]:
 
 
 def count_words(text: str, *, unit: str = "words", without: Collection[str] = ()) -> int:
-    """The length of a text in words, or in characters.
+    """Count the length of a text in words or characters.
 
     >>> count_words("RT @who: wash your hands 🧼 https://t.co/x")
     7
@@ -74,5 +74,5 @@ def _kept(text: str, without: Collection[str]) -> list[str]:
 
 @cache
 def _any_of(kinds: tuple[str, ...]) -> Callable[[str], re.Match[str] | None]:
-    """Tells words that are of one of these kinds."""
+    """Return a test whether a word is of one of these kinds."""
     return re.compile("|".join(KINDS[kind] for kind in kinds)).fullmatch

@@ -18,7 +18,7 @@ import zstandard
 from covmis_build import addresses
 from covmis_build.addresses import Address, place
 from covmis_build.archive import streams
-from covmis_build.archive.reader import How, read
+from covmis_build.archive.reader import ReadingOptions, read
 from covmis_build.errors import InputError, ServiceError
 from covmis_build.places import Places
 from covmis_build.study.study import open_study
@@ -96,7 +96,7 @@ def test_every_packing_is_read_as_from_a_disk(bucket, tmp_path, form):
         return [
             (result.place, result.form, result.posts, result.problem)
             for job in streams.jobs([(path, name)])
-            for result in read(job, how=How())
+            for result in read(job, how=ReadingOptions())
         ]
 
     here = content(tmp_path / name)
@@ -186,7 +186,7 @@ def torn(readinto):
 
     def broken(stream, buffer):
         if stream.tell():
-            with addresses._told(stream.address):
+            with addresses._reporting_failures(stream.address):
                 raise OSError("the line is cut")
         return readinto(stream, buffer)
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from covmis_build.archive import columns, dates, formats, streams
 from covmis_build.archive.formats.post import Post
-from covmis_build.archive.reader import How, open_job, read
+from covmis_build.archive.reader import ReadingOptions, open_job, read
 from covmis_build.errors import InputError
 from covmis_build.files.reading import open_table, read_table
 from covmis_build.options import Columns
@@ -123,12 +123,14 @@ def file(tmp_path):
 
 def reads(path, *rules, claims=()):
     (job,) = streams.jobs([(path, f"archive/{path.name}")])
-    return [one for one in read(job, how=How(rules, frozenset(claims))) if one.posts or one.problem]
+    return [
+        one for one in read(job, how=ReadingOptions(rules, frozenset(claims))) if one.posts or one.problem
+    ]
 
 
 def question(path, *rules):
     (job,) = streams.jobs([(path, f"archive/{path.name}")])
-    return " ".join(open_job(job, How(rules)).understood.questions)
+    return " ".join(open_job(job, ReadingOptions(rules)).understood.questions)
 
 
 def test_an_index_column_is_no_claim_and_no_id(file):
@@ -170,7 +172,7 @@ def test_ids_that_no_number_can_be_are_rows_that_cannot_be_read(file):
     assert [[post.post_id for post in one.posts] for one in reads(path)] == [[], [], ["x:7"]]
     few = file("tweet_id,text\n1,a\n2,b\n", "few.csv")
     (job,) = streams.jobs([(few, "archive/few.csv")])
-    assert any("look like row numbers" in note for note in open_job(job, How()).understood.notes)
+    assert any("look like row numbers" in note for note in open_job(job, ReadingOptions()).understood.notes)
 
 
 def test_a_forum_by_its_rule(file):
@@ -215,7 +217,7 @@ def test_rows_without_ids_are_numbered_by_a_setting_that_the_question_names(file
         "a column of this name is a column"
     )
     (job,) = streams.jobs([(path, "archive/posts.csv")])
-    assert 'id = "row"' in columns.to_paste(open_job(job, How((rule,))).understood, "posts.csv")
+    assert 'id = "row"' in columns.to_paste(open_job(job, ReadingOptions((rule,))).understood, "posts.csv")
 
 
 def test_a_column_of_addresses_is_proposed_and_the_pasted_lines_read_it(file):
@@ -272,14 +274,15 @@ def test_a_column_retweet_tells_reposts_only_if_it_says_yes_or_no(file, tmp_path
     assert [post.repost_of for one in counts for post in one.posts] == ["", "", ""]
     (job,) = streams.jobs([(tmp_path / "counts.csv", "archive/counts.csv")])
     assert any(
-        "the column retweet is not used for reposts" in note for note in open_job(job, How()).understood.notes
+        "the column retweet is not used for reposts" in note
+        for note in open_job(job, ReadingOptions()).understood.notes
     )
 
 
 def test_rows_without_text_are_counted_and_a_title_is_proposed(file):
     path = file("id,title,content\nt3_1grw0wj,Head,\nt3_1grw0wk,Other,words\n")
     (job,) = streams.jobs([(path, "archive/posts.csv")])
-    notes = open_job(job, How()).understood.notes
+    notes = open_job(job, ReadingOptions()).understood.notes
     assert 'rows without text in content: 1 of 2; text = ["title", "content"] adds the title' in notes
     first = reads(path, Columns(id="id", text=["title", "content"], platform="reddit"))[0]
     assert first.posts[0].text == "Head"
@@ -306,12 +309,14 @@ def test_a_file_without_times_says_so_once(file):
     path = file("status_id,text\n1252934402983700001,hello\n")
     assert [one.note for one in reads(path)] == [""]
     (job,) = streams.jobs([(path, "archive/posts.csv")])
-    assert any(note.startswith("no column of times") for note in open_job(job, How()).understood.notes)
+    assert any(
+        note.startswith("no column of times") for note in open_job(job, ReadingOptions()).understood.notes
+    )
 
 
 def understood(path):
     (job,) = streams.jobs([(path, "archive/posts.csv")])
-    return open_job(job, How()).understood
+    return open_job(job, ReadingOptions()).understood
 
 
 @pytest.mark.parametrize(
@@ -375,7 +380,7 @@ def test_an_apostrophe_that_covmis_put_there_is_taken_away(file, texts):
     path = file(csv_bytes(["tweet_id", "text"], rows).decode())
     assert [one.posts[0].text for one in reads(path)] == texts
     (job,) = streams.jobs([(path, "archive/posts.csv")])
-    assert any("apostrophe" in note for note in open_job(job, How()).understood.notes)
+    assert any("apostrophe" in note for note in open_job(job, ReadingOptions()).understood.notes)
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
@@ -411,7 +416,7 @@ def test_between_tabs_quotation_marks_are_signs_where_every_line_has_all_cells(t
     )
     assert [line.posts[0].text for line in reads(path) if line.posts] == texts
     (job,) = streams.jobs([(path, "archive/posts.tsv")])
-    assert "quotation marks are signs of the texts" in open_job(job, How()).understood.notes
+    assert "quotation marks are signs of the texts" in open_job(job, ReadingOptions()).understood.notes
 
 
 def test_rows_between_tabs_that_would_become_one_are_refused(tmp_path):

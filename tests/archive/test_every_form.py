@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from covmis_build.archive import streams
-from covmis_build.archive.reader import How, read
+from covmis_build.archive.reader import ReadingOptions, read
 from tests.fuzz import samples
 
 EXPECTED = Path(__file__).parents[1] / "vectors" / "forms.json"
@@ -26,7 +26,7 @@ def seen(name, folder):
     path.write_bytes(FILES[name])
     posts, reasons = [], []
     for job in streams.jobs([(path, name)]):
-        for one in read(job, how=How((), frozenset({"c1"}))):
+        for one in read(job, how=ReadingOptions((), frozenset({"c1"}))):
             reasons += [one.problem] if one.problem else []
             posts += [
                 {field: value for field, value in msgspec.to_builtins(post).items() if value}

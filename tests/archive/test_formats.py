@@ -15,7 +15,7 @@ from covmis_build.archive.dates import Form, TimeForm, utc
 from covmis_build.archive.formats import bluesky, snscrape, x_v1, x_v2
 from covmis_build.archive.formats.post import iso
 from covmis_build.archive.ids import post_at, snowflake_time
-from covmis_build.archive.reader import How, open_job, read
+from covmis_build.archive.reader import ReadingOptions, open_job, read
 from covmis_build.errors import BrokenIds
 
 FULL = "Garlic & onions cure everything, says a very long post that goes on beyond what once was allowed"
@@ -464,7 +464,11 @@ def ids(tmp_path):
 def rows(path, claims=frozenset()):
     """Row numbers with the row's post, or with what is wrong with it."""
     (job,) = streams.jobs([(path, path.name)])
-    return {one.place: one.problem or one.posts[0] for one in read(job, how=How((), claims)) if one.place}
+    return {
+        one.place: one.problem or one.posts[0]
+        for one in read(job, how=ReadingOptions((), claims))
+        if one.place
+    }
 
 
 def test_sheets_of_ids(ids):
@@ -500,7 +504,7 @@ def test_sheets_of_whole_posts_and_of_bare_ids(ids):
 
 def questions(path):
     (job,) = streams.jobs([(path, path.name)])
-    return open_job(job, How()).understood.questions
+    return open_job(job, ReadingOptions()).understood.questions
 
 
 @pytest.mark.parametrize(
@@ -529,7 +533,7 @@ def test_ids_broken_by_a_spreadsheet(ids, ids_in_file, refused):
 
 def test_genuine_ids_that_end_in_zeros_are_taken(data_home):
     (job,) = streams.jobs([(data_home / "covmis/covmis_stance.csv", "covmis_stance.csv")])
-    understood = open_job(job, How()).understood
+    understood = open_job(job, ReadingOptions()).understood
     assert understood.questions == []
     assert not any("zeros" in note or "rounded" in note for note in understood.notes)
 

@@ -15,7 +15,7 @@ from openpyxl import Workbook
 from covmis_build.archive import formats, streams
 from covmis_build.archive.forgetting import Forget
 from covmis_build.archive.formats.post import NONE, Claimed
-from covmis_build.archive.reader import EMPTIED, NO_TIME, How, read
+from covmis_build.archive.reader import EMPTIED, NO_TIME, ReadingOptions, read
 from covmis_build.options import Columns
 from tests.archive.test_formats import RECORD, STATUS, VIEW
 
@@ -254,7 +254,7 @@ def rows_of(tmp_path, text: str, *rules: Columns) -> list[tuple]:
     (job,) = streams.jobs([(tmp_path / "a.csv", "a.csv")])
     return [
         (line.posts[0].post_id, line.posts[0].availability) if line.posts else line.problem
-        for line in read(job, how=How(rules))
+        for line in read(job, how=ReadingOptions(rules))
         if line.place
     ]
 

@@ -8,7 +8,7 @@ import pytest
 
 from covmis_build.archive import streams
 from covmis_build.archive.formats.post import iso
-from covmis_build.archive.reader import How, read
+from covmis_build.archive.reader import ReadingOptions, read
 from covmis_build.errors import BrokenIds
 
 FOLDERS = (
@@ -27,7 +27,7 @@ def posts_in(path):
     """Every post of a file once, the longest text wins; how much was unreadable; what was skipped."""
     posts, unreadable, skipped = {}, 0, {}
     for job in streams.jobs([(path, path.name)]):
-        for one in read(job, how=How((), frozenset({"c1"}))):
+        for one in read(job, how=ReadingOptions((), frozenset({"c1"}))):
             unreadable += bool(one.problem)
             for reason, count in one.skipped.items():
                 skipped[reason] = skipped.get(reason, 0) + count

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from covmis_build.archive import ids, streams
-from covmis_build.archive.reader import How, open_job
+from covmis_build.archive.reader import ReadingOptions, open_job
 
 FIRST = 1252934402983700001
 """An id of X, and with it a moment."""
@@ -19,6 +19,6 @@ def test_ids_that_no_time_confirms_count_against(tmp_path, of_others, asked):
     path = tmp_path / "posts.csv"
     path.write_text("\n".join(["id,created_at,text", *rows]) + "\n")
     (job,) = streams.jobs([(path, "archive/posts.csv")])
-    understood = open_job(job, How((), frozenset())).understood
+    understood = open_job(job, ReadingOptions((), frozenset())).understood
     assert bool(understood.questions) == asked
     assert understood.platform == ("" if asked else "x")

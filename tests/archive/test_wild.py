@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from covmis_build import settings
-from covmis_build.archive.reader import How, read
+from covmis_build.archive.reader import ReadingOptions, read
 from covmis_build.archive.streams import jobs
 from covmis_build.errors import BrokenIds
 from covmis_build.files.ids import check_ids
@@ -30,7 +30,7 @@ def expected(wild):
 
 def posts_of(path, rules=()):
     (job,) = jobs([(path, path.name)])
-    reads = list(read(job, how=How(tuple(rules))))
+    reads = list(read(job, how=ReadingOptions(tuple(rules))))
     assert [line.problem for line in reads if line.problem] == []
     return [post for line in reads for post in line.posts]
 

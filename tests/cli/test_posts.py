@@ -12,7 +12,7 @@ import zstandard
 
 import covmis_build as covmis_library
 from covmis_build.archive import streams
-from covmis_build.archive.reader import How, read
+from covmis_build.archive.reader import ReadingOptions, read
 from covmis_build.errors import CheckFailed, InputError
 from tests.program import covmis
 
@@ -148,7 +148,7 @@ def test_what_r_writes_for_nothing_is_no_language(study, tmp_path):
         "NA, NULL or the like as a language: 1 post of none",
     ]
     (job,) = streams.jobs([(path, path.name)])
-    assert [post.language for line in read(job, how=How()) for post in line.posts] == ["", "en"]
+    assert [post.language for line in read(job, how=ReadingOptions()) for post in line.posts] == ["", "en"]
 
 
 def test_a_missing_file_and_one_of_nothing(study, tmp_path):

@@ -33,14 +33,14 @@ class Captured(Exception):
     ids=["ours", "missing", "python", "program", "java", "memory", "silent"],
 )  # fmt: skip
 def test_an_error_of_spark_is_one_line(text, kind, words):
-    told = spark_workers.told(Captured(text))
+    told = spark_workers.error_from_worker(Captured(text))
     assert type(told) is kind
     assert words in str(told)
     assert "\n" not in str(told)
 
 
 def test_other_errors_are_not_spark_s():
-    assert spark_workers.told(ValueError("x")) is None
+    assert spark_workers.error_from_worker(ValueError("x")) is None
 
 
 def test_a_worker_with_other_code_of_the_same_version_is_refused(tmp_path, monkeypatch):

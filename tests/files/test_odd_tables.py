@@ -52,7 +52,7 @@ class Caller:
 def posts(path: Path) -> Outcome:
     (job,) = streams.jobs([(path, path.name)])
     lines = list(reader.read(job))
-    notes = reader.open_job(job, reader.How()).understood.notes
+    notes = reader.open_job(job, reader.ReadingOptions()).understood.notes
     values = {post.native_id: post.text for line in lines for post in line.posts}
     problems = [line for line in lines if line.problem]
     return Outcome(

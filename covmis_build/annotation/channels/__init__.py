@@ -1,1 +1,1 @@
-"""How items reach people, and answers come back."""
+"""The channels: send items to annotators and import their answers."""

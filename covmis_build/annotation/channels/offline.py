@@ -1,7 +1,7 @@
-"""One self-contained HTML page per annotator: labels with the keyboard, saves in the browser, exports a file.
+"""One self-contained HTML page per annotator: label with the keyboard, save in the browser, export a file.
 
-The page asks for nothing from anywhere: its policy allows only its own script, by hash. Texts travel in it as data
-and reach the screen as text.
+The page loads nothing: its content security policy allows only its own script, by hash. Texts are embedded as data
+and shown as text.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from covmis_build.records import Label
 
 FORMAT = "covmis answers 1"
-"""What an exported file says of itself."""
+"""Format name in an exported file."""
 
 
 def offline_page(  # noqa: PLR0913 - each is something that the page shows or does
@@ -62,10 +62,9 @@ def offline_page(  # noqa: PLR0913 - each is something that the page shows or do
     back: str = "",
     given: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> str:
-    """The page with these items, in this order, for this annotator; `part` names it among several.
+    """Build the page with these items, in this order, for this annotator. `part` numbers it among several pages.
 
-    Served by the workbench it sends answers to the address `save` and shows those that were `given`; `back` is the
-    address of the round.
+    In the workbench the page sends answers to the URL `save` and shows the answers `given`; `back` is the round's URL.
     """
     rows = by_item(frozen)
     data = {
@@ -101,20 +100,20 @@ def offline_page(  # noqa: PLR0913 - each is something that the page shows or do
 
 
 def _parts(item: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """What is shown of an item: heading, text, and the direction of the text."""
+    """Return the shown parts of an item: heading, text, and text direction."""
     return [(heading, text, direction(text)) for heading, text in shown_parts(item)]
 
 
 def embedded(data: Any) -> str:
-    """JSON that can stand inside a script element: nothing in it can end the element."""
+    """Return JSON for a script element, escaped so that no text can end the element."""
     text = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def given_answers(path: Path, annotator: str, labels: pd.DataFrame) -> dict[str, dict[str, Any]]:
-    """What this person has answered, as the page takes it: from the page's own file, and else from the record.
+    """Return the annotator's answers for the page: from the page's own file, otherwise from the record.
 
-    The page sends only what is changed in it, so that no answer of another channel comes back as one of the page.
+    The page sends only changes, so that answers of another channel do not return as answers of the page.
     """
     own = present(labels)
     own = own[(own["annotator"] == annotator) & (own["phase"] == Phase.INDEPENDENT)]
@@ -132,7 +131,7 @@ def _as_given(label: str, row: Label) -> dict[str, Any]:
 
 
 def _kept(path: Path) -> list[Any]:
-    """The answers in a file of the page; none where it is not there."""
+    """Return the answers in a page's file; none if it does not exist."""
     try:
         return list(json.loads(path.read_text("utf-8"))["answers"]) if path.exists() else []
     except (ValueError, KeyError, TypeError):
@@ -142,7 +141,7 @@ def _kept(path: Path) -> list[Any]:
 def keep_answers(
     path: Path, annotator: str, number: str, items: Mapping[str, Mapping[str, Any]], rows: Sequence[Any]
 ) -> None:
-    """Write answers of the page into the file that it would export; of an item the later one stays."""
+    """Write answers of the page to its export file. The later answer to an item is kept."""
     kept = {row["id"]: row for row in _kept(path) if _answer(row, annotator)}
     for row in rows:
         answer = _answer(row, annotator)
@@ -159,7 +158,7 @@ def keep_answers(
 def read_export(
     path: Path, annotators: Sequence[str], number: str, items: Mapping[str, Mapping[str, Any]], scheme: Labels
 ) -> tuple[list[Answer], list[Problem]]:
-    """The answers of a file that the page exported, and what is wrong with them; a label taken back is `withdrawn`."""
+    """Read a page's export: answers and problems. A removed label has the status `withdrawn`."""
     try:
         data = whole_in_json(json.loads(bytes_of(path).decode("utf-8-sig")))
     except (ValueError, RecursionError) as error:
@@ -209,7 +208,7 @@ def _check_file(path: Path, data: Any, annotators: Sequence[str], number: str) -
 
 
 def _answer(row: Any, annotator: str) -> Answer | None:
-    """One exported answer; None if it is not shaped like one."""
+    """Read an exported answer; None if its format is wrong."""
     texts = ("id", "label", "sub", "comment", "at", "shown")
     if not isinstance(row, dict) or not all(isinstance(row.get(name), str) for name in texts):
         return None

@@ -1,20 +1,20 @@
-"""One sheet per annotator, CSV or a workbook (xlsx): safe in Excel and LibreOffice, and checked row by row when it comes back.
+"""One sheet per annotator (CSV or workbook), safe in Excel and LibreOffice. Returned sheets are checked row by row.
 
-A sheet has one row an item, in the annotator's own order, and these columns:
+A sheet has one row per item, in the annotator's own order, and these columns:
 
-    item_id     identifies the row; leave it as it is
+    item_id     identifies the row; do not change
     claim       the claim
     post        the post
-    context     date, linked pages, quoted post …: what the study shows, one a paragraph
+    context     date, linked pages, quoted post …: what the study shows, one per paragraph
     label       to fill in: one of [labels] values (or its key), or `skip`
-    check       the row's number and a word made of that and the item; leave it as it is
-    sub_label   to fill in; only where the scheme has sub-labels
-    comment     to fill in, if there is something to say
+    check       the row's number and a word computed from row and item; do not change
+    sub_label   to fill in; only if the scheme has sub-labels
+    comment     optional
 
-It may come back with another separator, in another encoding, or as a workbook of another program (xls, ods). A row
-whose claim or post is not the frozen one is refused: sorting one column alone moves labels to other posts. The check
-next to each label shows labels that were moved together with it. In a workbook it is a formula that points at its label:
-spreadsheets let it follow the label to another row.
+A sheet may return with another separator, in another encoding, or as another program's workbook (xls, ods). covmis
+refuses a row whose claim or post differs from the frozen one: sorting one column alone moves labels to other posts.
+The check reveals labels that were moved together with it. In a workbook it is a formula that refers to its label:
+spreadsheets update the reference when the label moves to another row.
 """
 
 from __future__ import annotations
@@ -61,29 +61,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A sheet that came back: its answers, what is wrong, the items left blank (of a sheet that is not new)."""
+    """A returned sheet: its answers, its problems, and the items left blank (except in a new sheet)."""
 
     answers: list[Answer]
     problems: list[Problem]
     blank: list[str]
     sorted_apart: str
-    """Rows in which equal labels stand together, as if their labels had been sorted on their own."""
+    """Rows in which equal labels are adjacent, as if the label column had been sorted alone."""
     notes: list[Problem] = field(default_factory=list)
 
 
 ROW = " row"
-"""Where a row keeps its number; no column can be called so."""
+"""Key of a row's number. A column name cannot begin with a space."""
 FIXED = ("item_id", "claim", "post", "context")
 CHECK = "check"
 HINTS = {
     "item_id": "The order of the posts differs between annotators. Compare sheets by this id, not by row.",
     CHECK: "Made of the row number and the post, so that labels which moved to another row are found. Leave it as it is.",
 }
-"""What Excel and LibreOffice show when somebody selects a cell of these columns."""
+"""Hints that Excel and LibreOffice show when a cell of these columns is selected."""
 
 
 def header(scheme: Labels) -> list[str]:
-    """The columns of a sheet for this scheme."""
+    """Return the columns of a sheet for this scheme."""
     return [*FIXED, "label", CHECK, *(["sub_label"] if scheme.sub_labels else []), "comment"]
 
 
@@ -91,9 +91,9 @@ def sheet(
     frozen: pd.DataFrame, wanted: Sequence[str], scheme: Labels, before: Sequence[dict[str, str]] = (),
     *, channel: Channel = Channel.CSV,
 ) -> bytes:  # fmt: skip
-    """The sheet with these items, in this order; what `before` has filled in stays filled in.
+    """Write the sheet with these items, in this order. Cells filled in `before` are kept.
 
-    Filled rows of items that are no longer wanted stay too: nobody's work is taken away.
+    Filled rows of items that are no longer wanted are kept too, so that no work is lost.
     """
     columns = header(scheme)
     own = own_columns(before, columns)
@@ -115,7 +115,7 @@ def sheet(
 
 
 def check_word(item: str, row: int) -> str:
-    """What stands beside the label of this item in this row.
+    """Return the check for this item in this row.
 
     >>> check_word("c1|x:1255", 2)
     '2 kegi'
@@ -126,19 +126,19 @@ def check_word(item: str, row: int) -> str:
 
 
 def fixed_cells(row: Mapping[str, Any]) -> dict[str, str]:
-    """The cells of a row that are to be read, not written."""
+    """Return the cells of a row that annotators read but do not edit."""
     parts = shown_parts(row)
     context = "\n\n".join(f"{heading}: {text}" for heading, text in parts[2:])
     return {"item_id": row["item_id"], "claim": parts[0][1], "post": parts[1][1], "context": context}
 
 
 def own_columns(rows: Sequence[Mapping[str, str]], columns: Collection[str]) -> list[str]:
-    """Columns that somebody has put into the sheet for themselves."""
+    """Return the columns that the annotator added."""
     return [name for name in (rows[0] if rows else {}) if name not in {*columns, ROW}]
 
 
 def refuse_unkept(path: Path, table: Returned, known: Collection[str]) -> None:
-    """Refuse a sheet that could not be written again without losing something of what is in it."""
+    """Refuse to rewrite a sheet if some of its content would be lost."""
     stray = {row: f"'{text[:60]}' is beyond the last column" for row, text in table.nameless.items()}
     stray |= {mark.row: f"a note says '{mark.text[:60]}'" for mark in table.marks if mark.kind == "note"}
     here = {int(row[ROW]) for row in table.rows if row["item_id"].strip() in known}
@@ -175,24 +175,24 @@ def _is_filled(row: Mapping[str, str], own: Iterable[str] = ()) -> bool:
 
 
 MARK_MISREAD = "ï»¿"
-"""The mark of UTF-8, as a program shows it that took the file for Western European."""
+"""UTF-8's byte order mark, as shown by a program that reads the file as Western European."""
 
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """A table as it came back: its columns, its rows with their numbers, and the rows that are not imported."""
+    """A returned table: its columns, its numbered rows, and the rows that are not imported."""
 
     columns: list[str]
     rows: list[dict[str, str]]
     untaken: dict[int, str]
     """Row → why it is not imported."""
     nameless: dict[int, str]
-    """Row → what stands there in cells that no column has."""
+    """Row → content of cells without a column name."""
     marks: list[Mark] = field(default_factory=list)
-    """Notes, struck-through cells and formulas of a workbook; their columns count the columns that have a name."""
+    """Notes, struck-through cells and formulas of a workbook. Column numbers count only named columns."""
 
     def problems(self, path: Path) -> list[Problem]:
-        """What is not read, for the person who sent the table."""
+        """Return what is not imported, as problems for the annotator."""
         untaken = {row: (why, "Correct the row; it is ignored") for row, why in self.untaken.items()}
         nameless = {
             row: (
@@ -204,7 +204,7 @@ class Returned:
         return [Problem(path.name, *what, row=row) for row, what in sorted((untaken | nameless).items())]
 
     def notes(self, path: Path) -> list[Problem]:
-        """What people have written into notes on cells."""
+        """Return the cell notes."""
         return [
             Problem(path.name, f"a note at {self.columns[mark.column - 1]} says '{mark.text[:200]}'", row=mark.row)
             for mark in self.marks
@@ -212,12 +212,12 @@ class Returned:
         ]  # fmt: skip
 
     def struck(self) -> set[int]:
-        """The rows whose label is struck through."""
+        """Return the rows whose label is struck through."""
         at = self.columns.index("label") + 1
         return {mark.row for mark in self.marks if mark.kind == "struck" and mark.column == at}
 
     def _checks(self) -> tuple[dict[int, re.Match[str]], dict[int, int]]:
-        """By row: the check, and the row of the label at which it points, where it is a formula."""
+        """Return, by row, the check and the label row to which its formula refers."""
         if CHECK not in self.columns:
             return {}, {}
         at = self.columns.index(CHECK) + 1
@@ -231,11 +231,11 @@ class Returned:
 
     @property
     def has_checks(self) -> bool:
-        """Whether any check came back."""
+        """True if any check was returned."""
         return bool(self._checks()[0])
 
     def moved(self) -> dict[int, str]:
-        """Row → why its label may belong to another row, for each row that is filled in."""
+        """Return, for each filled row, why its label may belong to another row."""
         checks, points_at = self._checks()
         strangers = {at for row, at in points_at.items() if at != row}
         moved = {}
@@ -248,25 +248,25 @@ class Returned:
         return moved
 
     def order(self) -> list[dict[str, str]]:
-        """The rows as they were sent, where their checks say it."""
+        """Return the rows in their original order, as far as the checks show it."""
         checks, _ = self._checks()
         if len(checks) < len(self.rows):
             return self.rows
         return sorted(self.rows, key=lambda row: int(checks[int(row[ROW])][1]))
 
     def whole(self, path: Path) -> list[dict[str, str]]:
-        """The rows, if all of them are taken."""
+        """Return the rows, or raise an error if some are not imported."""
         for row, why in sorted(self.untaken.items()):
             raise InputError(why, file=path, row=row, remedy="Correct or remove the row")
         return self.rows
 
 
 CHECKED = re.compile(r"(\d{1,7}) [a-z]{4}\b")
-"""A check, also in the formula that shows it."""
+"""A check, also within the formula that shows it."""
 
 
 def _row_in(formula: str) -> int | None:
-    """The row of the label at which a formula points; 0 if that is gone; None if it cannot be seen."""
+    """Return the label row to which a formula refers; 0 if the label was deleted; None if unknown."""
     cell = re.search(r"IF\(\[?\.?\$?[A-Z]{1,3}\$?(\d+)", formula)
     if cell:
         return int(cell[1])
@@ -274,13 +274,13 @@ def _row_in(formula: str) -> int | None:
 
 
 NO_SHEET = Returned([], [], {}, {})
-"""What comes back of a sheet that is not there."""
+"""The result for a sheet that does not exist."""
 
 
 def read_rows(path: Path, needed: Sequence[str]) -> Returned:
-    """A sheet's rows as they came back, whatever separator or encoding the program used; of a workbook the sheet that has its columns."""
+    """Read a returned sheet in any separator or encoding; of a workbook, the worksheet that has the needed columns."""
     table = read_table(path, with_column=needed[0])
-    if any(note.startswith(NOT_UTF8) for note in table.notes):  # letters may be lost that nobody would miss
+    if any(note.startswith(NOT_UTF8) for note in table.notes):  # characters may be lost unnoticed
         raise InputError(
             "is not UTF-8", file=path, remedy="Save it as 'CSV UTF-8' (Excel) or with UTF-8 (LibreOffice)"
         )
@@ -321,7 +321,7 @@ def read_rows(path: Path, needed: Sequence[str]) -> Returned:
 
 
 def without_items(path: Path, items: Collection[str]) -> dict[Path, bytes]:
-    """This sheet without the rows of some items, and the file that holds it: what came back from Calc continues as Excel's."""
+    """Return this sheet (path and content) without the rows of these items. Sheets saved by Calc become xlsx."""
     table = read_rows(path, ("item_id",))
     kept = [row for row in table.whole(path) if row["item_id"].strip() not in items]
     rows = [[row[name] for name in table.columns] for row in kept]
@@ -340,9 +340,9 @@ def read_sheet(
     scheme: Labels,
     labelled: Collection[str] = (),
 ) -> Sheet:
-    """What this annotator has filled in so far, and what is wrong with it, row by row.
+    """Read an annotator's answers so far, and the problems by row.
 
-    A row without a label is blank, also with a comment, if its item was `labelled` before: the label was taken back.
+    A row without a label is blank, even with a comment, if its item was `labelled` before: the label was withdrawn.
     """
     table = read_rows(path, ("item_id", "claim", "post", "label", "comment"))
     rows, problems = table.rows, table.problems(path)
@@ -383,7 +383,7 @@ UNMOVE = "Undo the change, or fill in these rows again"
 
 
 def _refuse_shifted(rows: Sequence[dict[str, str]], path: Path, table: Returned) -> None:
-    """Refuse a file with a label beyond its posts: the column was shifted. A workbook's checks say which rows were."""
+    """Refuse a file with a label below its last post: the column was shifted. A workbook's checks show the affected rows."""
     if any(mark.kind == "formula" for mark in table.marks):
         return
     for row in rows:
@@ -395,8 +395,8 @@ def _refuse_shifted(rows: Sequence[dict[str, str]], path: Path, table: Returned)
 
 
 def _labels_elsewhere(rows: Sequence[dict[str, str]], path: Path, scheme: Labels) -> list[Problem]:
-    """That columns which somebody has put into the sheet hold labels, if so: `label (corrected)`, a second opinion."""
-    # their keys may be somebody's marks of confidence
+    """Report columns added by the annotator that contain labels, such as `label (corrected)` or a second opinion."""
+    # Keys (1, 2, 3) are not searched: they could be the annotator's confidence scores.
     labels = {label.casefold() for label in scheme.values}  # noqa: PD011 - not pandas'
     problems = []
     for name in own_columns(rows, header(scheme)):
@@ -408,7 +408,7 @@ def _labels_elsewhere(rows: Sequence[dict[str, str]], path: Path, scheme: Labels
 
 
 def keep_answer(answers: dict[str, Answer], answer: Answer, path: Path, row: int) -> list[Problem]:
-    """Keep the answer; where another row has given this item another one, neither counts, and that is reported."""
+    """Keep an answer. If another row answers the item differently, keep neither and report it."""
     item, earlier = answer.item_id, answers.get(answer.item_id)
     answers[item] = answer
     if earlier is None or replace(earlier, channel=answer.channel) == answer:
@@ -421,7 +421,7 @@ def keep_answer(answers: dict[str, Answer], answer: Answer, path: Path, row: int
 
 
 def _of_one_person(rows: Sequence[dict[str, str]], path: Path) -> None:
-    """Refuse a file into which somebody has put two people's rows: nobody can tell whose is whose."""
+    """Refuse a file that contains rows of two annotators: covmis cannot separate them."""
     times = Counter(row["item_id"].strip() for row in rows if row["label"].strip())
     again = sum(count > 1 for item, count in times.items() if item)
     header_again = next((row[ROW] for row in rows if row["item_id"].strip() == "item_id"), "")
@@ -434,11 +434,11 @@ def _of_one_person(rows: Sequence[dict[str, str]], path: Path) -> None:
 
 
 def _sorted_apart(rows: Sequence[dict[str, str]], scheme: Labels) -> str:
-    """Rows in which equal labels stand together more than chance allows, as if these labels had been sorted.
+    """Find rows with longer runs of equal labels than chance allows, as if the labels had been sorted.
 
-    Chance does it in one of 10,000 sheets for the whole column, in about one of 1,000 for a part of it. Posts of a claim
-    stand together and have similar labels: unless the claims are mixed, what counts of a part is the order within each
-    claim, and how seldom the claims elsewhere have one label alone.
+    Chance produces this in one of 10,000 sheets for a whole column, and in about one of 1,000 for a part of it. Posts of
+    one claim are adjacent and have similar labels. Unless the claims are mixed, the test of a part uses the order within
+    each claim, and how rarely other claims have only one label.
     """
     given = [row for row in rows if row["label"].strip()]
     labels = [known_label(row["label"], scheme) for row in given]
@@ -446,7 +446,7 @@ def _sorted_apart(rows: Sequence[dict[str, str]], scheme: Labels) -> str:
     if len(turns) > len({row["claim"] for row in given}):
         turns = []
     claims = _claims(labels, turns)
-    for start, end in _together(labels):
+    for start, end in _runs_of_equal_labels(labels):
         if end - start == len(labels):
             surprise, windows = _surprise(labels, [0, end], scheme), 2
         else:
@@ -459,7 +459,7 @@ def _sorted_apart(rows: Sequence[dict[str, str]], scheme: Labels) -> str:
 
 
 class _Claims(NamedTuple):
-    """Where the claims of a sheet begin and end, of more than three posts; and those that have one label alone."""
+    """First and last row of each claim with more than three posts, and whether it has only one label."""
 
     begins: list[int]
     ends: list[int]
@@ -477,7 +477,7 @@ def _claims(labels: Sequence[str], turns: Sequence[int]) -> _Claims:
 
 
 def _one_label_alone(claims: _Claims, start: int, end: int) -> float:
-    """The logarithm of how seldom claims have one label alone, for each such claim in this stretch."""
+    """Return the improbability (−log p) of the claims with only one label in these rows."""
     inside = max(0, bisect_right(claims.alone_ends, end) - bisect_left(claims.alone_begins, start))
     elsewhere = bisect_right(claims.ends, start) + len(claims.begins) - bisect_left(claims.begins, end)
     return inside * math.log(
@@ -485,8 +485,8 @@ def _one_label_alone(claims: _Claims, start: int, end: int) -> float:
     )  # the rule of succession
 
 
-def _together(labels: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """The longest stretches in which equal labels stand together; each begins where another label begins."""
+def _runs_of_equal_labels(labels: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Return the longest runs of equal labels; each begins where another label begins."""
     begins = [at for at in range(len(labels)) if not at or labels[at] != labels[at - 1]]
     reached = 0
     for number, start in enumerate(begins):
@@ -500,7 +500,7 @@ def _together(labels: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def _surprise(labels: Sequence[str], cuts: Sequence[int], scheme: Labels) -> float:
-    """The logarithm of how many orders these labels have within their blocks for each as orderly as this one."""
+    """Return the log ratio of all orders of these labels (within their blocks) to the equally sorted ones."""
     orders = 0.0
     for begin, end in pairwise(cuts):
         counts = Counter(labels[begin:end])
@@ -515,7 +515,7 @@ def _surprise(labels: Sequence[str], cuts: Sequence[int], scheme: Labels) -> flo
 
 
 def channel_of(path: Path) -> Channel:
-    """The channel of a sheet, by its name's ending."""
+    """Return the channel of a sheet by its extension."""
     return RETURNED_AS[path.suffix.casefold()]
 
 
@@ -538,7 +538,7 @@ def _remedy(scheme: Labels) -> str:
 
 
 def misplaced(row: dict[str, str], frozen: Mapping[str, Any] | None) -> tuple[str, str] | None:
-    """What is wrong with the row's place: an item of no round, or another item's text."""
+    """Report a row whose item is in no round, or whose text is another item's."""
     if frozen is None:
         item = row["item_id"].strip() or "(empty)"
         return (f"the item {item} is not in this round", "Restore the column item_id")
@@ -551,8 +551,8 @@ def misplaced(row: dict[str, str], frozen: Mapping[str, Any] | None) -> tuple[st
 
 
 def _spaced(text: str) -> str:
-    """Text as programs may not change it: their line ends, spaces and composed letters are all one to us.
+    """Normalise what programs may change in a text: line ends, spaces, and composed characters.
 
-    So is what a workbook cannot hold: control characters, and what is beyond its longest cell.
+    Content that a workbook cannot store is dropped: control characters, and text beyond the longest cell.
     """
     return " ".join(unicodedata.normalize("NFC", as_cell(text)).split())

@@ -1,7 +1,7 @@
-"""Sheets as workbooks (xlsx), for Excel and LibreOffice: texts are text, labels a list to choose from, the rest locked.
+"""Sheets as workbooks (xlsx) for Excel and LibreOffice: text cells, a list of labels, all other cells locked.
 
-A locked sheet cannot be sorted by one column, and its ids and texts stay what they are. No password: the person who means to
-can unlock it, and then the same checks find what moved as in CSV.
+Users cannot sort one column of a locked sheet or change its ids and texts. There is no password: a user can unlock the
+sheet, and then the same checks find moved labels as in CSV.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 LONGEST_CELL = 32_000
-"""Excel takes 32,767 characters; a longer text is cut here, with a sign that says so."""
+"""Longer texts are cut here with a mark. Excel allows 32,767 characters."""
 HIGHEST = 400
-"""The height of a row, in points; Excel takes 409."""
+"""Maximum height of a row, in points. Excel allows 409."""
 WIDTHS = {
     "item_id": 14,
     "claim": 34,
@@ -33,20 +33,20 @@ WIDTHS = {
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A sheet before it is written: its columns, its rows, and for the columns to fill in what may stand there."""
+    """A sheet before it is written: columns, rows, and the allowed values of the columns to fill in."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
     choices: Mapping[str, Sequence[str]]
-    """Column to fill in → what may be chosen there; empty: free text."""
+    """Column to fill in → allowed values; empty: free text."""
     following: tuple[str, str] = ("", "")
-    """A column whose cells are formulas that follow the cells of another, wherever somebody moves them."""
+    """A column of formulas that refer to the cells of another column, also after these are moved."""
     hints: Mapping[str, str] = field(default_factory=dict)
-    """Column → a sentence that the program shows when one of its cells is selected."""
+    """Column → hint that the program shows when a cell is selected."""
 
 
 def as_cell(text: str) -> str:
-    r"""A text as a workbook's cell can hold it: without control characters, and not longer than Excel takes.
+    r"""Make a text fit a workbook cell: drop control characters and cut it to Excel's limit.
 
     >>> as_cell("a\x0bb"), len(as_cell("x" * 40000))
     ('ab', 32001)
@@ -60,7 +60,7 @@ def as_cell(text: str) -> str:
 
 
 def lines_of(grid: Grid, row: Sequence[str]) -> int:
-    r"""How many lines this row takes in columns as wide as ours: programs do not measure a protected sheet's rows.
+    r"""Return the row's height in lines for our column widths. Programs do not measure rows of protected sheets.
 
     >>> lines_of(Grid(["claim", "post"], [], {}), ["x" * 34, "one\ntwo " + "y" * 80])
     3
@@ -72,18 +72,18 @@ def lines_of(grid: Grid, row: Sequence[str]) -> int:
 
 
 def _folded(line: str, width: int) -> int:
-    """How many lines become of one; a sign of Chinese or Japanese is as wide as two, and words do not fill a line."""
+    """Return how many lines one line wraps to. Chinese and Japanese characters count double; words do not fill lines."""
     signs = sum(1 + (unicodedata.east_asian_width(sign) in "WF") for sign in line)
     return math.ceil(max(signs, 1) * 1.1 / width)
 
 
 def _height(grid: Grid, row: Sequence[str]) -> int:
-    """In points."""
+    """Return the row's height in points."""
     return min(15 * lines_of(grid, row) + 3, HIGHEST)
 
 
 def xlsx(grid: Grid) -> bytes:
-    """The sheet as a workbook of Excel."""
+    """Write the sheet as an Excel workbook."""
     import openpyxl
     from openpyxl.styles import Alignment, Font, Protection
     from openpyxl.utils import get_column_letter
@@ -97,7 +97,7 @@ def xlsx(grid: Grid) -> bytes:
         page.row_dimensions[at].height = _height(grid, line)
         for column, text in enumerate(line, start=1):
             cell = page.cell(at, column)
-            cell.value, cell.data_type = as_cell(text), "s"  # text, whatever it begins with: never a formula
+            cell.value, cell.data_type = as_cell(text), "s"  # always text, never a formula
             if at > 1 and grid.columns[column - 1] == grid.following[0]:
                 followed = f"{get_column_letter(grid.columns.index(grid.following[1]) + 1)}{at}"
                 cell.value, cell.data_type = f'=IF({followed}="","{text}","{text}")', "f"
@@ -110,10 +110,10 @@ def xlsx(grid: Grid) -> bytes:
         page.column_dimensions[letter].width = WIDTHS.get(name, 20)
         rule = DataValidation(allow_blank=True)
         listed = ",".join(grid.choices.get(name, ()))
-        # Excel keeps a list of at most 255 characters in a cell; a longer one is written, but not offered
+        # Excel limits a cell's list to 255 characters; longer lists are written but not offered
         if 0 < len(listed) <= 255 and not any("," in word for word in grid.choices[name]):
             rule.type, rule.formula1 = "list", '"' + listed.replace('"', '""') + '"'
-            rule.showErrorMessage = False  # a key (1, 2, 3) may be written, too
+            rule.showErrorMessage = False  # a key (1, 2, 3) is allowed too
         if name in grid.hints:
             rule.promptTitle, rule.prompt, rule.showInputMessage = name, grid.hints[name], True
         if (rule.type or rule.prompt) and grid.rows:
@@ -121,10 +121,10 @@ def xlsx(grid: Grid) -> bytes:
             rule.add(f"{letter}{2 if rule.type else 1}:{letter}{len(grid.rows) + 1}")
     page.freeze_panes = "A2"
     page.page_setup.orientation = "landscape"
-    page.page_setup.fitToHeight = 0  # on paper: all columns on a page, as many pages as it takes
+    page.page_setup.fitToHeight = 0  # print: all columns on one page wide, any number of pages long
     page.sheet_properties.pageSetUpPr = PageSetupProperties(fitToPage=True)
     page.protection.sheet = True
-    page.protection.formatColumns = page.protection.formatRows = False  # widths may be changed
+    page.protection.formatColumns = page.protection.formatRows = False  # users may change widths and heights
     out = io.BytesIO()
     book.save(out)
     return out.getvalue()

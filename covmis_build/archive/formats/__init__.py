@@ -1,7 +1,7 @@
-"""Readers of every form in which posts are kept: one file a form, found by the table `FILES`.
+"""Readers of all post formats: one module per format, registered in `FILES`.
 
-`read(line)` gives the posts of one line (a post, or a page of many) as `Post`; what is not readable raises one of
-`UNREADABLE`. Deleted, withheld and tombstone rows are posts without text whose `availability` says what happened.
+`read(line)` returns the posts of one line (a post, or a page of many) as `Post`. Unreadable lines raise one of
+`UNREADABLE`. Deleted, withheld and tombstone rows are posts without text; their `availability` gives the reason.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 class LineForm(Protocol):
-    """A form of lines: whether a decoded line is of it, and a line's posts."""
+    """A line format: recognises a decoded line, and reads a line's posts."""
 
     def recognises_line(self, row: dict[str, Any], /) -> bool: ...
 
@@ -54,7 +54,7 @@ class LineForm(Protocol):
 
 
 class TableTool(Protocol):
-    """A tool that writes tables: the column of ids, whether a header is its, and a row's post."""
+    """A tool's table format: the id column, recognises a header, and reads a row's post."""
 
     ID: str
 
@@ -87,15 +87,16 @@ FILES = (
     fourcat,
     weibo,
 )
-"""A file a form, in the order in which they are tried. A form of lines has `recognises_line` and `read`, a tool that writes
-tables `recognises_header`, `ID` and `post`; some have both. Other packages add such modules under `covmis.forms`."""
+"""One module per format, in the order of detection. A line format has `recognises_line` and `read`, a table format
+`recognises_header`, `ID` and `post`; some have both. Other packages add such modules under `covmis.forms`.
+"""
 
 GROUP = "covmis.forms"
 OF_LINES, OF_TABLES = ("recognises_line", "read"), ("recognises_header", "ID", "post")
 
 
 def _complete(_name: str, form: Any) -> Any:
-    """This form of another package, if it has what a form needs."""
+    """Return a format from another package if it is complete."""
     if not any(all(hasattr(form, name) for name in names) for names in (OF_LINES, OF_TABLES)):
         raise TypeError(f"it has neither {' and '.join(OF_LINES)} nor {', '.join(OF_TABLES)}")
     return form
@@ -115,11 +116,11 @@ def _unknown(line: bytes) -> list[Post]:
 
 FORMS: Registry[Any] = Registry({form.NAME: form for form in FILES}, GROUP, "form", _complete)
 LINES: dict[str, LineForm] = {name: form for name, form in FORMS.items() if hasattr(form, OF_LINES[0])}
-"""Our forms of lines."""
+"""The built-in line formats."""
 READERS: Registry[Callable[[bytes], list[Post]]] = Registry(
     {"": _unknown, **{name: form.read for name, form in LINES.items()}}, GROUP, "form", lambda name, form: _complete(name, form).read
 )  # fmt: skip
-"""What reads the lines of a form."""
+"""The reader of each line format."""
 TABLES: Registry[TableTool] = Registry(
     {name: form for name, form in FORMS.items() if hasattr(form, OF_TABLES[0])}, GROUP, "form", _complete
 )
@@ -127,12 +128,12 @@ TABLES: Registry[TableTool] = Registry(
 WHOLE: Registry[Any] = Registry(
     {name: form for name, form in LINES.items() if hasattr(form, "WHOLE")}, GROUP, "form", _complete
 )
-"""Forms out of which posts are only taken with their whole line, as out of those of other packages."""
+"""Formats in which a purge removes whole lines only; also those from other packages."""
 
 
 @cache
 def _others() -> tuple[dict[str, Any], list[str]]:
-    """The forms of other packages, and what is wrong with those that cannot be used: detection passes over them."""
+    """Return the formats of other packages, and the problems of unusable ones, which detection skips."""
     forms, faults = {}, []
     for name in FORMS.added:
         try:
@@ -143,12 +144,12 @@ def _others() -> tuple[dict[str, Any], list[str]]:
 
 
 def detect(line: bytes) -> str:
-    """The form of a line; empty if it is no known one."""
+    """Return the format of a line; empty if unknown."""
     return form_of(loads(line))
 
 
 def form_of(row: Any) -> str:
-    """The form of a line that is decoded already."""
+    """Return the format of a decoded line."""
     if isinstance(row, list):
         row = next((part for part in row if isinstance(part, dict)), None)
     if not isinstance(row, dict):
@@ -160,7 +161,7 @@ def form_of(row: Any) -> str:
 
 
 def loads(line: bytes) -> Any:
-    """A line as plain objects; None if it is not JSON."""
+    """Decode a line to plain objects; None if it is not JSON."""
     try:
         return json.loads(line, parse_int=whole_number)
     except (ValueError, RecursionError):
@@ -168,7 +169,7 @@ def loads(line: bytes) -> Any:
 
 
 def tool_of(header: AbstractSet[str]) -> str:
-    """The tool that writes tables with this header; empty if it is no known one."""
+    """Return the tool that writes tables with this header; empty if unknown."""
     known = next((name for name, tool in TABLES.items() if tool.recognises_header(header)), "")
     return known or next(
         (name for name, form in _others()[0].items() if hasattr(form, OF_TABLES[0]) and form.recognises_header(header)), ""

@@ -1,4 +1,4 @@
-"""Bluesky: posts as its search and feeds give them, bare records, and the events of Jetstream."""
+"""Bluesky: posts from its search and feeds, bare records, and Jetstream events."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class _Reply(msgspec.Struct, gc=False):
 
 
 class Record(msgspec.Struct, gc=False, rename="camel"):
-    """What an author wrote, or in a repost what was reposted."""
+    """The author's own content, or in a repost the reference to the reposted post."""
 
     kind: str | None = msgspec.field(default=None, name="$type")
     text: str | None = None
@@ -79,7 +79,7 @@ class _Commit(msgspec.Struct, gc=False):
 
 
 class View(msgspec.Struct, gc=False, rename="camel"):
-    """A post with its address and counts."""
+    """A post with its URI and counts."""
 
     uri: str | None = None
     record: Record | None = None
@@ -115,7 +115,7 @@ class _TapRecord(msgspec.Struct, gc=False):
 
 
 class _Tap(msgspec.Struct, gc=False):
-    """An event as the tool Tap writes it."""
+    """An event in the format of the tool Tap."""
 
     record: _TapRecord | None = None
 
@@ -125,7 +125,7 @@ _tap = msgspec.json.Decoder(_Tap)
 
 
 class _Decoder:
-    """A line; an event of Tap as one of Jetstream."""
+    """Decode a line, with Tap events converted to Jetstream events."""
 
     def decode(self, line: bytes) -> _Line:
         head = line[:200]
@@ -141,7 +141,7 @@ TAP = frozenset({"record", "identity"})
 
 
 def recognises_line(row: dict[str, Any]) -> bool:
-    """Addresses of the AT protocol, or events with an author's DID."""
+    """Recognise AT protocol URIs, or events with an author's DID."""
     stamp = row.get("__covmis")
     if isinstance(stamp, dict) and stamp.get("source"):
         return str(stamp["source"]).startswith("bluesky")
@@ -155,7 +155,7 @@ def recognises_line(row: dict[str, Any]) -> bool:
 
 
 def posts(row: _Line) -> list[Post]:
-    """The posts of a line; deletions are outcomes, other events give none."""
+    """Return the posts of a line. Deletions become outcomes; other events are skipped."""
     return _of_event(row.did, row.commit) if row.did else _of_page(row)
 
 
@@ -176,7 +176,7 @@ def _of_page(row: _Line) -> list[Post]:
 
 
 def post_id(uri: str | None) -> str:
-    """The post id of an address of the AT protocol.
+    """Return the post id of an AT protocol URI.
 
     >>> post_id("at://did:plc:abc/app.bsky.feed.post/3k")
     'bsky:did:plc:abc/3k'
@@ -226,7 +226,7 @@ def _posts(view: View) -> list[Post]:
 
 
 def _quoted(embed: _Embed | None) -> _Ref | None:
-    """The quoted post of an embed: next to media it stands one level deeper."""
+    """Return the quoted post of an embed; next to media it is one level deeper."""
     ref = embed.record if embed else None
     return ref.record if ref and ref.record and not ref.uri else ref
 
@@ -272,7 +272,7 @@ def _post(uri: str, record: Record, view: View) -> Post:
 
 
 def _links(facets: list[_Facet], text: str) -> list[str]:
-    """The whole addresses behind the text's shortened ones; a facet's place counts bytes, and must lie inside."""
+    """Return the full URLs behind shortened ones in the text. Facet positions count bytes and must be valid."""
     size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
     return [
         feature.uri

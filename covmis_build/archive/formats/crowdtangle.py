@@ -1,4 +1,4 @@
-"""CrowdTangle: its exports of Facebook and Instagram as CSV, and the answers of its interface."""
+"""CrowdTangle: CSV exports of Facebook and Instagram, and API responses."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ WHOLE = True
 
 ID = "URL"
 SHOWN = ":=:"
-"""Between an address as a message shows it and the whole one."""
+"""Separator between a URL as displayed in a message and the full URL."""
 OWN = re.compile(r"https?://(?:www\.)?(?:facebook|instagram)\.com/")
 _LETTERS = TimeForm(Form.LETTERS)
 
 
 def recognises_header(header: AbstractSet[str]) -> bool:
-    """The exports' names of columns."""
+    """Recognise the exports' column names."""
     return {"URL", "Message", "Total Interactions"} <= header or {
         "URL",
         "Description",
@@ -36,7 +36,7 @@ def recognises_header(header: AbstractSet[str]) -> bool:
 
 
 def post(row: Row) -> Post:
-    """The post of a row; its id is in its address."""
+    """Return the post of a row; its id is in its URL."""
     post_id = ids.post_id(row["URL"].strip(), "")
     if not post_id:
         raise ValueError(f"no post id in the address: {row['URL'][:80]}")
@@ -61,7 +61,7 @@ def post(row: Row) -> Post:
 
 
 def _whole_addresses(message: str) -> tuple[str, list[str]]:
-    """The text as it was shown, and the whole addresses behind it."""
+    """Return the text as displayed, and the full URLs behind it."""
     whole = re.findall(rf"{SHOWN}(\S+)", message)
     return re.sub(rf"{SHOWN}\S+", "", message), whole
 
@@ -95,7 +95,7 @@ _decoder = msgspec.json.Decoder(_Line)
 
 
 def recognises_line(row: dict[str, Any]) -> bool:
-    """An answer of its interface, or a post of one."""
+    """Recognise an API response or a post of one."""
     result = row.get("result")
     return {"platformId", "postUrl"} <= row.keys() or (
         isinstance(result, dict) and isinstance(result.get("posts"), list)
@@ -103,7 +103,7 @@ def recognises_line(row: dict[str, Any]) -> bool:
 
 
 def read(line: bytes) -> list[Post]:
-    """The posts of an answer; its times are UTC."""
+    """Return the posts of a response; its times are UTC."""
     row: _Line = decoded(_decoder, line)
     listed = row.result.posts or [] if row.result else [row]
     return [_of_interface(post) for post in listed]

@@ -1,4 +1,4 @@
-"""Typed decoding of lines, and what can go wrong with one."""
+"""Typed decoding of lines, and its errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, ValueError, RecursionErro
 
 
 class Posts(list[Post]):
-    """The posts of a line, and how many rows of it are no posts, by what they are."""
+    """The posts of a line, and counts of rows that are not posts, by kind."""
 
     def __init__(self, posts: Iterable[Post], skipped: Counter[str]) -> None:
         super().__init__(posts)
@@ -26,10 +26,10 @@ class Posts(list[Post]):
 
 
 def decoded(decoder: Decoder, line: bytes) -> Any:
-    """A line as the decoder's type, mended where a post must not be lost for it.
+    """Decode a line as the decoder's type, repaired so that small errors do not lose a post.
 
-    Halves of surrogate pairs, which JSON can say and text cannot, become marks; numbers beyond all bounds become one that
-    the reader empties and counts; an empty object in place of a list, as R writes it, is nothing.
+    Unpaired surrogates (valid in JSON, not in text) become replacement characters. Numbers out of range become one that
+    the reader empties and counts. An empty object instead of a list, as R writes it, becomes an empty list.
     """
     try:
         return decoder.decode(line)
@@ -49,12 +49,12 @@ def _or_nothing(record: dict[str, Any]) -> dict[str, Any] | None:
 
 
 BEYOND = 2**63
-"""A number that no table can hold."""
+"""A number that no table can store."""
 _DIGITS = len(str(BEYOND)) + 1
 
 
 def whole_number(digits: str) -> int:
-    """A number of JSON, however many digits it has: Python refuses to read thousands of them."""
+    """Convert a JSON number of any length; Python refuses those with thousands of digits."""
     return int(digits) if len(digits) < _DIGITS else BEYOND
 
 
@@ -64,14 +64,14 @@ def _real(digits: str) -> int | float:
 
 
 class Decoder(Protocol):
-    """What makes typed records of lines."""
+    """Decodes lines to typed records."""
 
     def decode(self, line: bytes, /) -> Any:
-        """The record of a line."""
+        """Return the record of a line."""
 
 
 def reader(decoder: Decoder, posts: Callable[[Any], list[Post]]) -> Callable[[bytes], list[Post]]:
-    """What reads a line: `posts` makes the posts of a decoded record, and raises one of `UNREADABLE` for any other."""
+    """Return a line reader. `posts` converts a decoded record to posts, or raises one of `UNREADABLE`."""
 
     def read(line: bytes) -> list[Post]:
         return posts(decoded(decoder, line))

@@ -1,4 +1,4 @@
-"""4CAT's CSV: one shape for all its sources; relations are yes or no, the other post's id is missing."""
+"""4CAT's CSV, one format for all sources. Relations are only yes or no, without the other post's id."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ SITES = (
     (re.compile(r"https?://t\.me/"), "telegram"),
     (re.compile(r"https?://(?:www\.)?threads\.net/"), "threads"),
 )
-"""Whose post a row is, by its own address."""
+"""Platform of a row by its own URL."""
 
 
 def recognises_header(header: AbstractSet[str]) -> bool:
-    """The columns that every source of 4CAT has."""
+    """Recognise the columns that all sources of 4CAT share."""
     return header >= COLUMNS
 
 
 def post(row: Row) -> Post:
-    """The post of a row; `unix_timestamp` shifts with the zone of 4CAT's server, `timestamp` does not."""
+    """Return the post of a row. `unix_timestamp` depends on the time zone of 4CAT's server, `timestamp` does not."""
     native = need(row["id"])
     platform = _platform(row)
     post_id = ids.post_id(native, platform)
@@ -51,7 +51,7 @@ def post(row: Row) -> Post:
         escaped(f"{subject}\n\n{row['body']}" if subject else row["body"]),
         ISO.read(row["timestamp"]),
         row.get("language_guess", ""),
-        # parted by commas, which addresses contain, too
+        # separated by commas, which URLs may contain too
         [part.strip() for part in re.split(r",\s*(?=https?://)", row.get("urls", "")) if part.strip()],
         reply_to="?" if row.get("is_reply") == "yes" else "",
         quote_of=_quoted(row, platform),

@@ -1,4 +1,4 @@
-"""Mastodon: statuses, timelines and pages of its search; their HTML as the text that readers see."""
+"""Mastodon: statuses, timelines and search pages; HTML is converted to the displayed text."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _Quote(msgspec.Struct, gc=False):
 
 
 class Status(msgspec.Struct, gc=False):
-    """A status as the interface gives it."""
+    """A status in the API's format."""
 
     id: str | int | None = None
     uri: str | None = None
@@ -58,7 +58,7 @@ class _Line(Status, gc=False):
 
 
 def recognises_line(row: dict[str, Any]) -> bool:
-    """Statuses have HTML content and an address of their own; pages of the search have `statuses`."""
+    """Recognise statuses (HTML content and a URL of their own) and search pages (`statuses`)."""
     stamp = row.get("__covmis")
     if isinstance(stamp, dict) and stamp.get("source"):
         return str(stamp["source"]).startswith("mastodon")
@@ -68,7 +68,7 @@ def recognises_line(row: dict[str, Any]) -> bool:
 
 
 def posts(row: _Line) -> list[Post]:
-    """The statuses of a line, and those that they boost and quote."""
+    """Return the statuses of a line, and those that they boost and quote."""
     statuses = row.statuses if row.statuses is not None else [row]
     server = urlsplit(row.stamp.url or "").netloc if row.stamp else ""
     by_id: dict[str, Post] = {}
@@ -83,7 +83,7 @@ def posts(row: _Line) -> list[Post]:
 
 
 def id_of(status: Status, server: str) -> str:
-    """A status by its home server and number there, so that copies on other servers are the same post."""
+    """Identify a status by its home server and its number there, so that copies on other servers are the same post."""
     steps = (status.uri or "").split("/")
     if (
         len(steps) > 4
@@ -92,7 +92,7 @@ def id_of(status: Status, server: str) -> str:
         and steps[2]
         and steps[-2] in _KINDS
         and (steps[-1].isalnum() and steps[-1].isascii() and "\n" not in (status.uri or ""))
-    ):  # as servers write it: the expression below goes back and forth over long addresses
+    ):  # servers' usual format first: the regular expression below is slow for long URLs
         return f"masto:{steps[2].lower()}/{steps[-1]}"
     for address in (status.uri, status.url):
         match = _STATUS.fullmatch(address or "")
@@ -107,7 +107,7 @@ _STATUS = re.compile(r"https?://([^/]+)/(?:.*/)?(?:statuses|@[^/]+|notice|notes|
 
 
 def _add(status: Status, server: str, by_id: dict[str, Post]) -> None:
-    """Add a status that is not there yet, and the one that it boosts or quotes."""
+    """Add a status if missing, and the one that it boosts or quotes."""
     own = id_of(status, server)
     if not own or status.content is None:
         return
@@ -120,7 +120,7 @@ def _add(status: Status, server: str, by_id: dict[str, Post]) -> None:
 
 
 def _post(own: str, status: Status, quoted: Status | None, server: str) -> Post:
-    """The post of a status; of a boost, with what it shows."""
+    """Return the post of a status; a boost has the boosted content."""
     shown, parent, reply_to = status, status.in_reply_to_id, ""
     if status.reblog is not None:
         shown = status.reblog
@@ -162,14 +162,14 @@ _LINK = re.compile(
     r'<a href="(https?://[^"<>&]*(?:&amp;[^"<>&]*)*)"(?: (?:target|rel|translate)="[^"<>]*")*><span class="invisible">'
     r'([^<>]*)</span><span class="(?:ellipsis)?">([^<>]*)</span><span class="invisible">([^<>]*)</span></a>'
 )
-"""A link as Mastodon writes it, its address in three parts."""
+"""A link in Mastodon's format, with its URL in three parts."""
 _TAG = re.compile(rf"</?(?:p|br|a|span|strong|em|b|i|u|del|s|code|ul|ol|li|blockquote){_ATTRIBUTES} ?/?>")
 _ANCHOR, _ATTRIBUTE = re.compile(f"<a({_ATTRIBUTES})"), re.compile(' ([a-z-]+)="([^"]*)"')
 _CUT_OFF = re.compile("&[^;<>&]*<")
 
 
 def plain(content: str) -> tuple[str, list[str]]:
-    r"""The text of a status' HTML, and the addresses it links to.
+    r"""Return the displayed text of a status's HTML, and its linked URLs.
 
     >>> plain('<p>See <a href="https://a.org/b"><span class="invisible">https://</span>a.org/b</a></p><p>x &amp; y</p>')
     ('See https://a.org/b\n\nx & y', ['https://a.org/b'])
@@ -192,12 +192,12 @@ def plain(content: str) -> tuple[str, list[str]]:
 
 
 def _without_tags(text: str) -> str:
-    """Text between links; what is left of a tag is not as servers write it."""
+    """Return the text between links. Remaining tag characters mean an unusual format."""
     return _TAG.sub("", text.replace("<br", "\n<br").replace("<p", "\n\n<p"))
 
 
 def _linked(content: str) -> list[str]:
-    """The addresses of all anchors, mentions and hashtags aside, where tags are as servers write them."""
+    """Return the URLs of all anchors except mentions and hashtags, if all tags have the servers' format."""
     links = []
     for attributes in _ANCHOR.findall(content):
         if "&" in attributes.replace("&amp;", ""):
@@ -209,11 +209,11 @@ def _linked(content: str) -> list[str]:
 
 
 _OWN = frozenset({"mention", "hashtag"})
-"""The classes of anchors that lead to people and hashtags, and are no links."""
+"""Classes of anchors for people and hashtags, which are not links."""
 
 
 class _Reader(HTMLParser):
-    """Text and links; paragraphs and breaks are line ends, mentions and hashtags are no links."""
+    """Collects text and links. Paragraphs and breaks are line ends; mentions and hashtags are not links."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -233,7 +233,7 @@ class _Reader(HTMLParser):
         self.parts.append(data)
 
     def parse_marked_section(self, i: int, report: bool = True) -> int:
-        """Of a kind that nobody knows, `<![x[`, a comment up to the next sign, as browsers take it: Python's asserts."""
+        """Skip an unknown `<![x[` as a comment up to the next `>`, as browsers do; Python's parser would fail."""
         try:
             return super().parse_marked_section(i, report)
         except AssertionError:
@@ -241,7 +241,7 @@ class _Reader(HTMLParser):
 
 
 def parsed(content: str) -> tuple[str, list[str]]:
-    """The same of any HTML, by a parser: ten times the work."""
+    """Parse any HTML; ten times slower."""
     reader = _Reader()
     reader.feed(content)
     reader.close()

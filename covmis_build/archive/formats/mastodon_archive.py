@@ -1,4 +1,4 @@
-"""A person's own archive from Mastodon and kindred servers: outbox.json. Only public posts are read."""
+"""A user's own archive from Mastodon and related servers: outbox.json. Only public posts are read."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ _decoder = msgspec.json.Decoder(_Line)
 
 
 def recognises_line(row: dict[str, Any]) -> bool:
-    """An outbox, or one of its activities."""
+    """Recognise an outbox or one of its activities."""
     if row.get("type") == "OrderedCollection":
         return isinstance(row.get("orderedItems"), list)
     return str(row.get("type")) in {"Create", "Announce"} and "object" in row and "actor" in row
 
 
 def read(line: bytes) -> Posts:
-    """The posts of an outbox, and its boosts, of which it has no text; other activities are counted."""
+    """Return the posts of an outbox, and its boosts (without text). Other activities are counted."""
     row: _Line = decoded(_decoder, line)
     posts, skipped = list[Post](), Counter[str]()
     for activity in row.ordered_items if row.ordered_items is not None else [row]:

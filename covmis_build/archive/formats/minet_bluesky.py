@@ -1,4 +1,4 @@
-"""minet, twitwi: posts of Bluesky as a table."""
+"""minet, twitwi: tables of Bluesky posts."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ ID = "uri"
 
 
 def recognises_header(header: AbstractSet[str]) -> bool:
-    """Addresses of the AT protocol and times in seconds."""
+    """Recognise AT protocol URIs with times in seconds."""
     return {"uri", "did", "timestamp_utc", "cid"} <= header
 
 
 def post(row: Row) -> Post:
-    """The post of a row; its `did` may hold the record's key, so the address alone counts."""
+    """Return the post of a row. Only the URI is used, because `did` may contain the record's key."""
     uri = need(row["uri"])
     if not (own := post_id(uri)):
         raise ValueError(f"not a post id: {uri[:60]}")

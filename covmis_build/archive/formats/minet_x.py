@@ -1,4 +1,4 @@
-"""minet, twitwi, gazouilloire: posts of X as a table; texts are unescaped already and have whole addresses."""
+"""minet, twitwi, gazouilloire: tables of X posts. Texts are already unescaped and contain full URLs."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ ID = "id"
 
 
 def recognises_header(header: AbstractSet[str]) -> bool:
-    """Its times and its people."""
+    """Recognise the columns of times and users."""
     return {"timestamp_utc", "user_screen_name", "id"} <= header
 
 
 def post(row: Row) -> Post:
-    """The post of a row; `local_time` is the collector's, and `url` is the post's own address."""
+    """Return the post of a row. `local_time` is in the collector's zone; `url` is the post's own URL."""
     native = digits(row["id"])
     counts = [number(row.get(name, "")) for name in ("reply_count", "retweet_count", "like_count")]
     return Post(

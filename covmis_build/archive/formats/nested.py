@@ -1,4 +1,4 @@
-"""JSON in which lists of posts are nested in other things, such as claims: what takes the posts out."""
+"""JSON in which lists of posts are nested in other data, such as claims: suggest a command that extracts the posts."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 DEEPEST = 5
 TEXTS = ("text", "full_text", "content", "body", "message", "tweet")
-"""Names of a post's text: a list without texts, inside something with one, is part of a post."""
+"""Keys of a post's text. A list of objects without texts, inside an object with one, is part of a post."""
 FILE = "FILE"
-"""Stands for the file's path in `way_out`, which `for_file` fills in."""
+"""Placeholder for the file's path in `way_out`; `for_file` replaces it."""
 TAKE_OUT = (
     "import json; out = lambda v: v.get('KEY') or sum(map(out, v.values()), []) if isinstance(v, dict) else "
     "sum(map(out, v), []) if isinstance(v, list) else []; text = open('FILE', encoding='utf-8').read().replace('}\\n{', '},{'); "
@@ -17,7 +17,7 @@ TAKE_OUT = (
 
 
 def key_of(value: Any, depth: int = 0) -> str:
-    """The name of the list of objects that is deepest among those that come first; empty if there is none."""
+    """Return the key of the deepest list of objects on the first path; empty if there is none."""
     if depth > DEEPEST or not isinstance(value, dict | list):
         return ""
     if isinstance(value, list):
@@ -40,16 +40,16 @@ def _has_text(value: dict[str, Any]) -> bool:
 
 
 def _is_plain(name: str) -> bool:
-    """Whether a name can be part of a command."""
+    """True if a key can be used in a command."""
     return name.isascii() and name.replace("_", "").replace("-", "").isalnum()
 
 
 def way_out(key: str) -> str:
-    """What to say of a file whose posts are nested in lists of this name: the command takes them out."""
+    """Return the message for a file with posts nested in lists of this key, with an extraction command."""
     command = TAKE_OUT.replace("KEY", key)
     return f'posts are nested in lists called {key}: put the file that this writes in its place: python3 -c "{command}"'
 
 
 def for_file(said: str, path: str) -> str:
-    """The same for this file; a name that a shell would not leave alone is not filled in."""
+    """Insert the file's path, unless its name would need shell quoting."""
     return said if set("'\"$`\\!") & set(path) else said.replace(FILE, path)

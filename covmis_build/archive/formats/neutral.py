@@ -1,4 +1,4 @@
-"""covmis's own lines: what `covmis posts import` writes, whatever it was made of."""
+"""covmis's own line format, as written by `covmis posts import` for any source."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _VALID = re.compile(rf"{PLATFORM.pattern}:{NATIVE}")
 
 
 class _Row(msgspec.Struct, gc=False, omit_defaults=True):
-    """A post by the names of the table `posts`; `covmis_post` is the version of the form."""
+    """A post with the columns of the table `posts`. `covmis_post` is the format's version."""
 
     covmis_post: int
     post_id: str
@@ -49,12 +49,12 @@ _SHARED = tuple(name for name in _Row.__struct_fields__ if name in Post.__struct
 
 
 def recognises_line(row: dict[str, Any]) -> bool:
-    """The key that names the form."""
+    """Recognise the key that names the format."""
     return KEY in row
 
 
 def read(line: bytes) -> list[Post]:
-    """The post of a line."""
+    """Return the post of a line."""
     row: _Row = decoded(_decoder, line)
     if not _VALID.fullmatch(row.post_id):
         raise ValueError(f"not a post id: {row.post_id[:60]}")
@@ -65,7 +65,7 @@ def read(line: bytes) -> list[Post]:
 
 
 def line(post: Post, source: dict[str, Any]) -> bytes:
-    """A post as a line; its time in UTC, and where it stood."""
+    """Format a post as a line, with its time in UTC and its source."""
     values = {name: getattr(post, name) for name in _SHARED} | {"created_at": iso(post.created_at)}
     claim = post.claimed[0] if post.claimed and not post.claimed[0].query_id else Claimed("")
     row = _Row(covmis_post=1, **values, claim=claim.claim_id, kind=claim.kind, source=source)

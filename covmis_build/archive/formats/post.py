@@ -1,4 +1,4 @@
-"""A post as every reader gives it, before it is a row of the table `posts`."""
+"""A post as returned by all readers, before it becomes a row of the table `posts`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Claimed(msgspec.Struct, frozen=True, gc=False):
-    """Who says that a post belongs to a claim, before it is matched: a collecting query, or a list of ids."""
+    """A source that assigns a post to a claim before matching: a collecting query, or a list of ids."""
 
     claim_id: str
     query_id: str = ""
@@ -26,14 +26,14 @@ class Claimed(msgspec.Struct, frozen=True, gc=False):
 
 
 RETWEET = re.compile(r"RT @\w+\b")
-"""How X marked reposts in their texts; some people remove the colon behind the name."""
+"""X's mark of reposts in their texts; some users delete the colon after the name."""
 
 Metrics: TypeAlias = "tuple[int | None, int | None, int | None, int | None]"
 """Replies, reposts, likes and quotes."""
 
 
 class Post(msgspec.Struct, gc=False):
-    """One post; times are as the platform writes them until `iso`."""
+    """One post. Times are in the platform's format; `iso` converts them."""
 
     post_id: str
     native_id: str
@@ -56,7 +56,7 @@ class Post(msgspec.Struct, gc=False):
     claimed: tuple[Claimed, ...] = ()
 
     def mend(self) -> None:
-        """Replace halves of surrogate pairs, which UTF-8 cannot say. Lines of JSON are mended when they are decoded."""
+        """Replace unpaired surrogates, which UTF-8 cannot encode. JSON lines are repaired when decoded."""
         try:
             "".join((
                 self.post_id, self.native_id, self.text, self.parent_text, self.quoted_text, self.conversation, *self.urls
@@ -67,7 +67,7 @@ class Post(msgspec.Struct, gc=False):
             self.urls = [whole_characters(url) for url in self.urls]
 
     def empty_numbers(self) -> bool:
-        """Leave out counts that no table can hold. True if there was one."""
+        """Remove counts that no table can store. True if there was one."""
         if self.metrics is None:
             return False
         first, second, third, fourth = self.metrics
@@ -85,16 +85,16 @@ class Post(msgspec.Struct, gc=False):
 
 
 NONE: list[Any] = []
-"""The addresses, cards or media of a post without any. All such posts share this list: never change it."""
+"""The URLs, cards or media of a post without any. All such posts share this list: never change it."""
 UNCOUNTED: Metrics = (None, None, None, None)
-"""The metrics of a post whose form has counts, and which has none of them."""
+"""The metrics of a post whose counts are missing."""
 
 LARGEST_COUNT = 2**63 - 1
 TEXTS = ("post_id", "native_id", "text", "parent_text", "quoted_text", "conversation")
 
 
 class Stamp(msgspec.Struct, gc=False):
-    """What `covmis collect` and twarc write on a page: which query asked, and when."""
+    """What `covmis collect` and twarc record on a page: query and time."""
 
     retrieved_at: str | None = ""
     query_id: str = ""
@@ -104,7 +104,7 @@ class Stamp(msgspec.Struct, gc=False):
     url: str | None = ""
 
     def mark(self, posts: Iterable[Post], asked: Container[str]) -> None:
-        """Set the page's time on all its posts, and its query on those whose ids were asked for."""
+        """Set the page's time on all its posts, and its query on those whose ids were requested."""
         retrieved_at = iso(self.retrieved_at or "")
         claimed = (
             (Claimed(self.claim_id, self.query_id, self.kind, self.expression),) if self.query_id else ()
@@ -116,7 +116,7 @@ class Stamp(msgspec.Struct, gc=False):
 
 
 def unescaped(text: str) -> str:
-    """X escapes three characters, in all its interfaces."""
+    """Undo X's escapes of three characters, the same in all its APIs."""
     if "&" not in text:
         return text
     return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
@@ -130,11 +130,11 @@ _OF_V1 = re.compile(
     r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) (0[1-9]|1\d|2[0-8]) ((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d) \+0000 ([12]\d{3})",
     re.ASCII,
 )
-"""How interface 1.1 writes nearly all times; days that not every month has are read by the calendar."""
+"""The most frequent time format of API 1.1. Days that not every month has are left to the calendar."""
 
 
 def iso(text: str) -> str:
-    """A platform's time in UTC to the second; empty if it cannot be read.
+    """Convert a platform's time to UTC, to the second; empty if it cannot be parsed.
 
     >>> iso("Wed Jan 01 03:59:03 +0000 2014"), iso("2020-04-22T14:34:56.000+02:00")
     ('2014-01-01T03:59:03Z', '2020-04-22T12:34:56Z')

@@ -1,6 +1,6 @@
-"""Reddit: dumps (Pushshift, Arctic Shift), answers of its interface, PRAW's and PMAW's tables, snscrape's lines.
+"""Reddit: dumps (Pushshift, Arctic Shift), API responses, PRAW's and PMAW's tables, snscrape's lines.
 
-Ids are base 36: 12345 and 1e5 are ids, and no numbers. Dumps escape `<`, `>` and `&`, in addresses, too.
+Ids are base 36: 12345 and 1e5 are ids, not numbers. Dumps escape `<`, `>` and `&`, also in URLs.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _scraped = msgspec.json.Decoder(_Scraped)
 
 
 def recognises_line(row: dict[str, Any]) -> bool:
-    """What every object of Reddit has, alone or in Arctic Shift's answers."""
+    """Recognise the keys of all Reddit objects, alone or in Arctic Shift's responses."""
     if str(row.get("_type", "")).startswith("snscrape.modules.reddit"):
         return True
     data = row.get("data")
@@ -71,7 +71,7 @@ def recognises_line(row: dict[str, Any]) -> bool:
 
 
 def read(line: bytes) -> list[Post]:
-    """The comments and submissions of a line."""
+    """Return the comments and submissions of a line."""
     row: _Line = decoded(_decoder, line)
     if row.kind:
         return [_of_snscrape(decoded(_scraped, line))]
@@ -105,7 +105,7 @@ def _post(row: _Row) -> Post:
 
 
 def _text(escaped: str | None) -> tuple[str, str]:
-    """The text, and whether there is one: Reddit writes into its place that it is gone."""
+    """Return the text, and whether it exists: Reddit replaces a deleted text by a mark."""
     gone = GONE.get((escaped or "").strip(), "")
     if gone:
         return "", gone
@@ -128,12 +128,12 @@ def _of_snscrape(row: _Scraped) -> Post:
 
 
 def recognises_header(header: AbstractSet[str]) -> bool:
-    """Tables of PRAW's and PMAW's users have Reddit's own names."""
+    """Recognise tables of PRAW and PMAW, which use Reddit's own names."""
     return {"id", "created_utc", "subreddit"} <= header and bool({"body", "title"} & header)
 
 
 def post(row: Row) -> Post:
-    """The comment or submission of a row."""
+    """Return the comment or submission of a row."""
     is_self = row.get("is_self", "").lower() in {"true", "1"}
     fields_of_row = {
         name: row.get(name) or None

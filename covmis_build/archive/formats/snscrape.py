@@ -1,4 +1,4 @@
-"""snscrape's lines, old and new: `content` or `rawContent`, links as addresses or as objects, tombstones."""
+"""snscrape's lines, old and new: `content` or `rawContent`, links as URLs or objects, tombstones."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ class Row(msgspec.Struct, gc=False, rename="camel"):
 
 
 def recognises_line(row: dict[str, Any]) -> bool:
-    """Rows name snscrape's classes; its oldest files have `content` and `date` without."""
+    """Recognise snscrape's class names; its oldest files have only `content` and `date`."""
     if str(row.get("_type", "")).startswith("snscrape.modules.twitter"):
         return True
     return "id" in row and "date" in row and bool(row.keys() & {"content", "rawContent"})
 
 
 def posts(row: Row) -> list[Post]:
-    """The post and those inside it; a tombstone or a bare reference says that the post is unavailable."""
+    """Return the post and those inside it. Tombstones and bare references are unavailable posts."""
     listed = _posts(row)
     if not listed:
         raise ValueError("a row without id or text")
@@ -71,7 +71,7 @@ def posts(row: Row) -> list[Post]:
 
 
 def _native(row: Row) -> str:
-    """The whole id: files written for programs with small numbers have it as text next to the number."""
+    """Return the exact id: files for programs with limited numbers have it as text next to the number."""
     if row.id_text:
         return row.id_text
     return "" if row.id is None or isinstance(row.id, float) else str(row.id)
@@ -113,7 +113,7 @@ def _cards(shown: Row) -> list[tuple[str, str, str]]:
 
 
 def _post(row: Row, native: str) -> Post:
-    """The post of a row; a repost has what the reposted post shows."""
+    """Return the post of a row; a repost has the reposted content."""
     original, shown = row.retweeted_tweet, row if row.retweeted_tweet is None else _shown(row)
     quoted, parent, conversation = shown.quoted_tweet, row.in_reply_to_tweet_id, row.conversation_id
     return Post(

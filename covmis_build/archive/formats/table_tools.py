@@ -1,4 +1,4 @@
-"""What the readers of tools' tables share: a row by names of columns, and cells as they are meant."""
+"""Shared functions of the table formats: rows by column name, and cell values."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from collections.abc import Mapping
 from covmis_build.archive.dates import Form, TimeForm
 
 Row = Mapping[str, str]
-"""A row by the names of its columns; a column that a file lacks is not there."""
+"""A row by column name. Columns missing in the file are missing here."""
 
 ADDRESS = re.compile(r"https?://[^\s<>\"']+")
 LONGEST_NUMBER = 40
-"""Digits of a count that are read: one of so many is out of range, whatever follows."""
+"""Maximum number of digits of a count; a longer one is out of range anyway."""
 ISO = TimeForm(Form.ISO)
 SECONDS = TimeForm(Form.SECONDS)
 
 
 def parted(cell: str, separator: str = "|") -> list[str]:
-    """Several values in a cell."""
+    """Split a cell into its values."""
     return [part for part in cell.split(separator) if part]
 
 
 def in_text(text: str) -> list[str]:
-    """Addresses that are in a text, without the marks behind them; a bracket belongs to one if it opens there."""
+    """Return the URLs in a text, without punctuation after them. A bracket is included if it was opened within the URL."""
     addresses = []
     for written in ADDRESS.findall(text):
         address = written.rstrip(".,;:!?…")
@@ -34,13 +34,13 @@ def in_text(text: str) -> list[str]:
 
 
 def number(cell: object) -> int | None:
-    """A count, where a cell has one."""
+    """Return the cell's count, if any."""
     text = str(cell if cell is not None else "").strip()
     return int(text[:LONGEST_NUMBER]) if text.isdecimal() else None
 
 
 def need(native: str) -> str:
-    """An id, without what protects it from spreadsheets; none is an error."""
+    """Return an id without spreadsheet protection. A missing id is an error."""
     native = native.strip().lstrip("'")
     if not native:
         raise ValueError("no id")
@@ -50,7 +50,7 @@ def need(native: str) -> str:
 
 
 def digits(native: str) -> str:
-    """An id that can only be a number."""
+    """Return an id that must be a number."""
     native = need(native)
     if not native.isdigit() or not native.isascii() or len(native) > 20:
         raise ValueError(f"not a post id: {native[:60]}")

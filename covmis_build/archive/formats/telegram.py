@@ -1,6 +1,6 @@
 """Telegram: Telegram Desktop's exports, Telethon's messages, and snscrape's lines of public pages.
 
-Only channels and public groups are read: of an export of everything, private chats are omitted and counted.
+Only channels and public groups are imported. Private chats in a complete export are omitted and counted.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ _export, _telethon, _page = (msgspec.json.Decoder(kind) for kind in (_Export, _T
 
 
 def recognises_line(row: dict[str, Any]) -> bool:
-    """An export has chats with messages; Telethon's messages name their class and peer."""
+    """Recognise exports (chats with messages) and Telethon's messages (class and peer)."""
     if str(row.get("_type", "")).startswith("snscrape.modules.telegram"):
         return True
     chats = row.get("chats")
@@ -127,7 +127,7 @@ def recognises_line(row: dict[str, Any]) -> bool:
 
 
 def read(line: bytes) -> list[Post]:
-    """The messages of an export, or the one of a line."""
+    """Return the messages of an export, or of a line."""
     head = line[:4096]
     if b"snscrape.modules.telegram" in head:
         return [_of_page(decoded(_page, line))]
@@ -166,7 +166,7 @@ def _of_export(message: _Message, channel: int) -> Post:
         native,
         "telegram",
         "".join(entity.text for entity in entities),
-        # `date` is the exporter's local time without its zone
+        # `date` is in the exporter's local time without zone
         SECONDS.read(str(moment)) if moment is not None else "",
         urls=list(dict.fromkeys(link for link in links if link)),
         media=[("photo", "")] if message.photo else [],
@@ -176,7 +176,7 @@ def _of_export(message: _Message, channel: int) -> Post:
 
 
 def _number(peer: _Peer | None) -> int | None:
-    """A channel's number: Bot interfaces write it behind -100."""
+    """Return a channel's number without -100, the prefix in bot APIs."""
     raw = None if peer is None else peer.channel_id or peer.chat_id
     return None if raw is None else int(str(raw).removeprefix("-100").removeprefix("-"))
 
@@ -210,7 +210,7 @@ def _of_telethon(row: _Telethon) -> list[Post]:
 
 
 def _addresses(text: str, spans: list[_Span]) -> list[str]:
-    """Addresses behind words, and those in the text: a span's place counts UTF-16 units."""
+    """Return the URLs behind words and in the text. Positions of spans count UTF-16 units."""
     units = text.encode("utf-16-le", "surrogatepass")
     links = []
     for span in spans:

@@ -1,4 +1,4 @@
-"""TikTok: answers of its Research API, minet's table, and the objects that its site gives to browsers."""
+"""TikTok: responses of its Research API, minet's table, and the objects in its web pages."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _decoder = msgspec.json.Decoder(_Line)
 
 
 def recognises_line(row: dict[str, Any]) -> bool:
-    """An answer of the Research API, or a video of one."""
+    """Recognise a Research API response or a video of one."""
     data = row.get("data")
     return {"video_description", "create_time"} <= row.keys() or (
         isinstance(data, dict) and isinstance(data.get("videos"), list)
@@ -49,7 +49,7 @@ def recognises_line(row: dict[str, Any]) -> bool:
 
 
 def read(line: bytes) -> list[Post]:
-    """The videos of a line; ids are numbers above 2^53, read digit by digit."""
+    """Return the videos of a line. Ids above 2^53 are read digit by digit."""
     row: _Line = decoded(_decoder, line)
     return [_of_interface(video) for video in (row.data.videos or [] if row.data else [row])]
 
@@ -69,7 +69,7 @@ def made(
     counts: tuple[int | None, int | None, int | None, int | None],
     media: list[tuple[str, str]],
 ) -> Post:
-    """A video as a post; what is spoken or stuck on it is no part of its text."""
+    """Return a video as a post. Speech and overlaid text are not part of its text."""
     native = digits(native)
     return Post(
         f"tiktok:{native}",
@@ -84,12 +84,12 @@ def made(
 
 
 def recognises_header(header: AbstractSet[str]) -> bool:
-    """Minet's names of columns."""
+    """Recognise minet's column names."""
     return {"id", "description", "timestamp", "author_unique_id"} <= header
 
 
 def post(row: Row) -> Post:
-    """The video of a row."""
+    """Return the video of a row."""
     counts = (
         number(row.get("comment_count")),
         number(row.get("share_count")),

@@ -1,4 +1,4 @@
-r"""twarc-csv: a row a post, lists as JSON inside a cell, line ends of texts as `\` and `n`."""
+r"""twarc-csv: one row per post, lists as JSON in cells, line ends of texts as `\` and `n`."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ ID = "id"
 
 
 def recognises_header(header: AbstractSet[str]) -> bool:
-    """No other tool writes out what a post refers to in this way."""
+    """Recognise the columns for references, which are unique to this tool."""
     return "referenced_tweets.retweeted.id" in header
 
 
 def post(row: Row) -> Post:
-    """The post of a row."""
+    """Return the post of a row."""
     native = digits(row["id"])
     links = _links(row.get("entities.urls", ""))
     addresses = [link.get(name) for link in links for name in ("expanded_url", "unwound_url")]
@@ -48,7 +48,7 @@ def post(row: Row) -> Post:
 
 
 def _links(cell: str) -> list[dict[str, Any]]:
-    """The cell's list: of X's own objects, or of addresses alone."""
+    """Return the cell's list of X's link objects or plain URLs."""
     try:
         links = json.loads(cell) if cell else []
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Weibo, as two crawlers write it: weibo-search and weibo-crawler; times are Beijing's."""
+"""Weibo, from the crawlers weibo-search and weibo-crawler; times are Beijing time."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ BEIJING = TimeForm(Form.ISO, zone="Asia/Shanghai")
 
 
 def recognises_header(header: AbstractSet[str]) -> bool:
-    """Both have a post's two ids, and a text under its Chinese name."""
+    """Recognise a post's two ids and a text under its Chinese name."""
     return {"id", "bid"} <= header and bool({"微博正文", "正文"} & header)
 
 
 def post(row: Row) -> Post:
-    """The post of a row; weibo-crawler puts a tab behind every number."""
+    """Return the post of a row; weibo-crawler appends a tab to every number."""
     native = digits(row["id"])
     original = (row.get("retweet_id") or row.get("源微博id") or "").strip()
     article = row.get("头条文章url", "").strip()

@@ -1,4 +1,4 @@
-"""A person's own archive from X: tweets.js, statuses of 1.1 without a user; a repost is only an "RT @"."""
+"""A user's own archive from X: tweets.js with API 1.1 statuses without user. A repost is only an "RT @" text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WHOLE = True
 
 
 def recognises_line(row: dict[str, Any]) -> bool:
-    """A status with text counts, in a `tweet` of its own or, in old ones, without."""
+    """Recognise a status with text counts, in a `tweet` object or, in old archives, without."""
     status = row.get("tweet", row)
     return (
         isinstance(status, dict)
@@ -29,12 +29,12 @@ def recognises_line(row: dict[str, Any]) -> bool:
 
 
 def read(line: bytes) -> list[Post]:
-    """The status of a line, counts as numbers; a link to a status at the end is a quotation."""
+    """Return the status of a line, counts as numbers. A link to a status at the end is a quotation."""
     row = json.loads(line)
     status = row.get("tweet", row) if isinstance(row, dict) else None
     if not isinstance(status, dict):
         raise ValueError("a row without status")  # noqa: TRY004 - unreadable, as every other row that is not one
-    status.pop("in_reply_to_status_id", None)  # a text here; `in_reply_to_status_id_str` says the same
+    status.pop("in_reply_to_status_id", None)  # here a text; `in_reply_to_status_id_str` has the same value
     for name in ("retweet_count", "favorite_count"):
         count = status.get(name)
         status[name] = int(count) if isinstance(count, str) and count.isdigit() else None

@@ -1,4 +1,4 @@
-"""Answers of X's own GraphQL interface, as browsers and scrapers save them: timelines, searches, threads."""
+"""Responses of X's internal GraphQL API, as saved by browsers and scrapers: timelines, searches, threads."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ NAME = "x_graphql"
 WHOLE = True
 
 RESULTS = ("tweet_results", "tweetResult")
-"""Where an answer has a post; those that a post quotes or reposts are inside it."""
+"""Keys of posts in a response; quoted and reposted posts are inside them."""
 DEEPEST = 24
 
 
 def recognises_line(row: dict[str, Any]) -> bool:
-    """An answer, or an entry of its timeline; an empty timeline is an answer, too."""
+    """Recognise a response or a timeline entry, including an empty timeline."""
     return any(True for _ in _results(row, DEEPEST))
 
 
 def read(line: bytes) -> Posts:
-    """The posts of an answer; those that X withholds are counted."""
+    """Return the posts of a response. Withheld ones are counted."""
     posts, skipped = [], Counter[str]()
     for result in _results(json.loads(line, parse_int=whole_number), DEEPEST):
         if result is None:
@@ -44,7 +44,7 @@ def read(line: bytes) -> Posts:
 
 
 def _results(value: Any, depth: int) -> Iterator[Any]:
-    """The results of posts in an answer, in their order; None for a timeline, which may be empty."""
+    """Return the posts' results in order; None if there is no timeline. A timeline may be empty."""
     if depth and isinstance(value, dict):
         for name, part in value.items():
             if name == "timeline" and isinstance(part, dict) and isinstance(part.get("instructions"), list):

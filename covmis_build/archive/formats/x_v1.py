@@ -1,4 +1,4 @@
-"""X's interface 1.1: streams, archive.org's grabs, twarc 1; with the long text, and the reposted post itself."""
+"""X's API 1.1: streams, archive.org's grabs, twarc 1; with the long text and the reposted post."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class _Long(msgspec.Struct, gc=False):
 
 
 class Status(msgspec.Struct, gc=False):
-    """A post as interface 1.1 gives it."""
+    """A post in the format of API 1.1."""
 
     id_str: str | None = None
     id: int | str | None = None
@@ -77,7 +77,7 @@ _NOTICES = ("limit", "scrub_geo", "warning", "disconnect", "user_withheld")
 
 
 def recognises_line(row: dict[str, Any]) -> bool:
-    """Posts of 1.1 have both `id_str` and a text; streams also have notices."""
+    """Recognise posts of API 1.1 (`id_str` and a text) and notices of streams."""
     if "id_str" in row and ("full_text" in row or "text" in row):
         return True
     if isinstance(row.get("statuses"), list) and "search_metadata" in row:
@@ -86,7 +86,7 @@ def recognises_line(row: dict[str, Any]) -> bool:
 
 
 def posts(row: _Line) -> list[Post]:
-    """The posts, and those that they quote and repost; notices of a stream give none, deletions an outcome."""
+    """Return the posts with those that they quote and repost. Stream notices are skipped; deletions become outcomes."""
     if row.delete is not None or row.status_withheld is not None:
         return _outcome(row)
     if row.statuses is not None:
@@ -110,7 +110,7 @@ def _outcome(row: _Line) -> list[Post]:
 
 
 def _posts(status: Status) -> list[Post]:
-    """A post and the one inside it, in its own right."""
+    """Return a post and the one inside it as separate posts."""
     inner, quoted = status.retweeted_status, status.quoted_status
     if inner is None:
         inner = quoted if quoted is not None and _native(quoted) else None
@@ -118,7 +118,7 @@ def _posts(status: Status) -> list[Post]:
 
 
 def _post(status: Status) -> Post:
-    """A post; of a repost, with the whole text and all else of the reposted post."""
+    """Return a post; a repost has the text and other content of the original."""
     original, native = status.retweeted_status, status.id_str or str(status.id or "")
     if original is None:
         shown, parent, repost_of = (
@@ -173,7 +173,7 @@ def _text(status: Status) -> str:
 
 
 def _parts(shown: Status) -> list[_Entities]:
-    """What a post has next to its text: in its long form, where there is one, and in its cut form."""
+    """Return the additional content of a post, from its long form if present and from its short form."""
     long = shown.extended_tweet
     parts = [long.extended_entities, long.entities] if long else []
     return [part for part in (*parts, shown.extended_entities, shown.entities) if part is not None]
@@ -196,7 +196,7 @@ def _media(parts: list[_Entities]) -> list[tuple[str, str]]:
 
 
 def _cards(status: Status) -> list[tuple[str, str, str]]:
-    """A link's card, where the file has it (grabs of the web interface do), and the page titles of streams."""
+    """Return a link's card if the file has it (web grabs), and the page titles of streams."""
     cards: list[tuple[str, str, str]] = []
     if status.card:
         values = status.card.get("binding_values") or {}

@@ -1,4 +1,4 @@
-"""X's interface 2: pages as twarc and `covmis collect` keep them, and flat posts; older and newer names of fields."""
+"""X's API 2: pages as saved by twarc and `covmis collect`, and flat posts, with old and new field names."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class _Public(msgspec.Struct, gc=False):
 
 
 class Tweet(msgspec.Struct, gc=False):
-    """A post as interface 2 gives it; `type` is set on references, which flat files give whole."""
+    """A post in the format of API 2. `type` is set on references that flat files contain in full."""
 
     id: str | int = ""
     text: str | None = None
@@ -102,17 +102,17 @@ OUTCOMES = {
     "resource-unavailable": "unavailable",
     "disallowed-resource": "withheld",
 }
-"""What the type of a partial error says about a post."""
+"""Type of a partial error → the post's availability."""
 
 OF_A_POST = frozenset({
     "edit_history_tweet_ids", "edit_history_post_ids", "author_id", "conversation_id", "public_metrics", "entities",
     "referenced_tweets", "referenced_posts", "note_tweet", "note_post", "author_user",
 })  # fmt: skip
-"""What the interface gives next to id and text; a row that has none of it may be anybody's."""
+"""Fields of the API besides id and text. A row without any of them could be from another source."""
 
 
 def recognises_line(row: dict[str, Any]) -> bool:
-    """A page has `data`, or `errors` and `meta`; a flat post has an id of digits, a text, and more of X."""
+    """Recognise a page (`data`, or `errors` and `meta`) and a flat post (numeric id, text, and other fields of X)."""
     stamp = row.get("__covmis")
     if isinstance(stamp, dict) and stamp.get("source"):
         return str(stamp["source"]).startswith("x")
@@ -130,7 +130,7 @@ def recognises_line(row: dict[str, Any]) -> bool:
 
 
 def posts(row: _Line) -> list[Post]:
-    """All posts of pages: those asked for, those they refer to, and the outcomes of those that are missing."""
+    """Return all posts of pages: requested, referenced, and outcomes of missing ones."""
     includes = row.includes
     main: list[Tweet]
     if row.data is None and row.errors is None and row.meta is None and includes is None:
@@ -157,7 +157,7 @@ def posts(row: _Line) -> list[Post]:
 def _add(
     tweet: Tweet, known: Mapping[str, Tweet], media: Mapping[str | None, _Medium], by_id: dict[str, Post]
 ) -> None:
-    """Add a post that is not there yet and, in flat files, the posts given whole inside it."""
+    """Add a post if missing and, in flat files, the posts that it contains."""
     if tweet.text is None or not tweet.id or (post_id := f"x:{tweet.id}") in by_id:
         return
     if not (tweet.referenced_tweets or tweet.referenced_posts):
@@ -178,7 +178,7 @@ NO_MEDIA: dict[str | None, _Medium] = {}
 def _post(
     post_id: str, tweet: Tweet, whole: Mapping[str | None, Tweet], media: Mapping[str | None, _Medium]
 ) -> Post:
-    """A post, and the posts that it refers to by the kind of reference; a repost has what the reposted post shows."""
+    """Return a post and the posts that it refers to by type; a repost has the reposted content."""
     shown, reply_to, parent_text, quote_of, quoted_text, repost_of = tweet, "", "", "", "", ""
     if whole:
         if original := whole.get("retweeted") or whole.get("reposted"):
@@ -222,7 +222,7 @@ def _post(
 
 
 def _addresses(links: Sequence[_Url]) -> tuple[list[str], list[tuple[str, str, str]]]:
-    """What is linked to, and the titles of pages."""
+    """Return the linked URLs and the titles of pages."""
     urls = [address for url in links for address in (url.expanded_url, url.unwound_url) if address]
     cards = [_card(url) for url in links if url.title]
     return list(dict.fromkeys(urls)), list(dict.fromkeys(cards))
@@ -238,7 +238,7 @@ def _text(tweet: Tweet) -> str:
 
 
 def _missing(problems: Iterable[_Problem], known: AbstractSet[str]) -> list[Post]:
-    """Posts that the platform says it cannot give, and why, as far as it says."""
+    """Return the posts that the platform reports as unavailable, with the reason if given."""
     posts = []
     for problem in problems:
         if (problem.resource_type or "tweet") not in {"tweet", "post"}:

@@ -1,4 +1,4 @@
-"""YouTube: answers of its Data API, and comments as minet and YouTube Data Tools write them."""
+"""YouTube: responses of its Data API, and comments from minet and YouTube Data Tools."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ _decoder = msgspec.json.Decoder(_Line)
 
 
 def recognises_line(row: dict[str, Any]) -> bool:
-    """Every answer, and everything in one, names its kind."""
+    """Recognise the `kind` of a response or of an object in one."""
     return str(row.get("kind", "")).startswith("youtube#")
 
 
 def read(line: bytes) -> list[Post]:
-    """The comments, threads and videos of a line."""
+    """Return the comments, threads and videos of a line."""
     row: _Line = decoded(_decoder, line)
     return [post for item in (row.items if row.items is not None else [row]) for post in _posts(item)]
 
@@ -80,7 +80,7 @@ def _comment(item: _Item, video: str) -> Post:
     if snippet is None or not isinstance(item.id, str):
         raise ValueError("a comment without id or text")
     text = snippet.text_original if snippet.text_original is not None else _plain(snippet.text_display or "")
-    return _made(
+    return _to_post(
         item.id, text, snippet.published_at or "", snippet.parent_id or "", snippet.video_id or video
     )
 
@@ -97,12 +97,12 @@ def _video(item: _Item, snippet: _Snippet) -> Post:
 
 
 def _plain(display: str) -> str:
-    """`textDisplay` is HTML: breaks are line ends, addresses are in full in their links."""
+    """Convert `textDisplay` from HTML: breaks become line ends, shortened URLs the full ones."""
     linked = re.sub(r'<a href="([^"]*)">.*?</a>', r"\1", display, flags=re.DOTALL)
     return html.unescape(re.sub(r"<[^>]+>", "", re.sub(r"<br ?/?>", "\n", linked)))
 
 
-def _made(native: str, text: str, moment: str, parent: str, video: str) -> Post:
+def _to_post(native: str, text: str, moment: str, parent: str, video: str) -> Post:
     native = need(native)
     return Post(
         f"youtube:{native}",
@@ -117,7 +117,7 @@ def _made(native: str, text: str, moment: str, parent: str, video: str) -> Post:
 
 
 def recognises_header(header: AbstractSet[str]) -> bool:
-    """Minet's comments, or YouTube Data Tools'."""
+    """Recognise comments of minet or YouTube Data Tools."""
     return {"video_id", "comment_id", "author_channel_id"} <= header or {
         "isReplyTo",
         "publishedAt",
@@ -126,7 +126,7 @@ def recognises_header(header: AbstractSet[str]) -> bool:
 
 
 def post(row: Row) -> Post:
-    """The comment of a row."""
+    """Return the comment of a row."""
     if "comment_id" in row:
-        return _made(row["comment_id"], row["text"], row.get("published_at", ""), row.get("parent_comment_id", ""), row["video_id"])  # fmt: skip
-    return _made(row["id"], row["text"], row["publishedAt"], row["isReplyTo"], "")
+        return _to_post(row["comment_id"], row["text"], row.get("published_at", ""), row.get("parent_comment_id", ""), row["video_id"])  # fmt: skip
+    return _to_post(row["id"], row["text"], row["publishedAt"], row["isReplyTo"], "")

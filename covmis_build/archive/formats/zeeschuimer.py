@@ -1,4 +1,4 @@
-"""What a browser saw: Zeeschuimer's envelopes, and 4CAT's NDJSON of the same objects without the envelope."""
+"""Posts captured in a browser: Zeeschuimer's envelopes, and 4CAT's NDJSON of the same objects without envelope."""
 
 from __future__ import annotations
 
@@ -90,14 +90,14 @@ _video = msgspec.json.Decoder(_Video)
 
 
 def recognises_line(row: dict[str, Any]) -> bool:
-    """The extension's envelope, or one of X's own objects."""
+    """Recognise the extension's envelope, or one of X's own objects."""
     if {"source_platform", "data"} <= row.keys():
         return True
     return ("rest_id" in row and "legacy" in row) or ("desc" in row and "createTime" in row)
 
 
 def read(line: bytes) -> list[Post]:
-    """The post of a line, and those that it reposts and quotes."""
+    """Return the post of a line, and those that it reposts and quotes."""
     envelope: _Kind = decoded(_envelope, line)
     content = bytes(envelope.data) if envelope.source_platform else line
     platform = envelope.source_platform or ("tiktok.com" if b'"createTime"' in line else "x.com")
@@ -112,7 +112,7 @@ def read(line: bytes) -> list[Post]:
 
 
 def seen_on_x(result: dict[str, Any]) -> list[Post]:
-    """The posts of one of X's own objects that is decoded already; none if it shows no post."""
+    """Return the posts of a decoded X object; none if it contains no post."""
     return _of_x(msgspec.convert(result, _Tweet))
 
 
@@ -158,7 +158,7 @@ def _whole(inner: _Inner | None) -> _Tweet | None:
 
 
 def _text(tweet: _Tweet, legacy: _Legacy) -> tuple[str, list[str]]:
-    """The whole text, which is not escaped where it is a note, and its addresses."""
+    """Return the full text (not escaped if it is a note) and its URLs."""
     results = tweet.note_tweet.note_tweet_results if tweet.note_tweet else None
     note = results.result if results else None
     spans = [part for part in (note.entity_set if note else None, legacy.entities) if part]

@@ -1,4 +1,4 @@
-"""Platforms that posts are fetched from: each module turns one client library's answers into pages and faults.
+"""Platforms as sources of posts: each module converts one client library's responses to pages and faults.
 
-With `annotation.label_studio`, the fact-check reader and the datasets' downloads, the only code that uses a network.
+Only these modules, `annotation.label_studio`, the fact-check reader and the datasets' downloads use the network.
 """

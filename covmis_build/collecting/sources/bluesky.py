@@ -1,7 +1,7 @@
-"""Bluesky through atproto: search in windows of time, and look-up of posts.
+"""Bluesky through atproto: search in time windows, and look-up of posts.
 
-A search gives at most 10,000 results, in an order that is not quite stable. So a window with more is halved until
-its parts are small enough, and what is found twice is found twice: posts are distinguished by their ids later.
+A search returns at most 10,000 results in a slightly unstable order. Larger windows are therefore halved until they are small
+enough. Posts found twice are recognised later by their ids.
 """
 
 from __future__ import annotations
@@ -27,32 +27,32 @@ if TYPE_CHECKING:
 
 SERVER = "https://bsky.social"
 ADDRESS = "COVMIS_BLUESKY_URL"
-"""Another server: one's own, a gateway, or a server for tests."""
+"""URL of another server: one's own, a gateway, or a test server."""
 
 BEGINNING = "2022-11-01T00:00:00Z"
 CEILING = 10_000
-"""Results after which a search ends, whether or not there are more."""
+"""Maximum number of results of a search."""
 
 SAFE = 9_000
-"""Windows that announce more than this are halved: the announced number is an estimate."""
+"""Windows with more announced results are halved, because the announced number is an estimate."""
 
 BATCH = 25
-"""Posts that one look-up may ask for."""
+"""Maximum number of posts per look-up."""
 
 PLATFORM_PAGE = 100
 
 
 @dataclass(slots=True)
 class Session:
-    """An atproto client, and how to log in again."""
+    """An atproto client, and its log-in."""
 
     client: Any
     handle: str
     password: Secret
 
     def log_in(self) -> None:
-        """Open the session, or open it again when it has run out; tokens stay in memory."""
-        _asked(lambda: self.client.login(self.handle, self.password.reveal(), fetch_bsky_profile=False))
+        """Open the session, or open it again after it expired; tokens stay in memory."""
+        _call(lambda: self.client.login(self.handle, self.password.reveal(), fetch_bsky_profile=False))
 
     def close(self) -> None:
         """Close the connection."""
@@ -60,7 +60,7 @@ class Session:
 
 
 def connect(handle: str, password: Secret) -> Session:
-    """A session with the account's server; it logs in with the first request."""
+    """Return a session with the account's server. It logs in at the first request."""
     try:
         from atproto_client import Client
     except ImportError:
@@ -74,12 +74,12 @@ def connect(handle: str, password: Secret) -> Session:
 
 
 def platform(*, ids: bool = False) -> Platform:
-    """What the crawl must know: 3,000 requests in five minutes are allowed, so ten a second are too many."""
+    """Return the platform's properties: 3,000 requests in five minutes are allowed, so fewer than ten per second."""
     return Platform("bluesky", version("atproto"), BATCH if ids else PLATFORM_PAGE, 1, 0.1)
 
 
 def searcher(session: Session) -> Callable[[Job, str, int], Page]:
-    """A fetch for `crawl`: one page of the newest window that is not done."""
+    """Return a fetch for `crawl`: one page of the newest unfinished window."""
 
     def fetch(job: Job, cursor: str, most: int) -> Page:
         whole: dict[str, Any] = {
@@ -115,7 +115,7 @@ def _understood(payload: dict[str, Any]) -> BlueskyAnswer:
 
 
 def _next(state: dict[str, Any], answer: BlueskyAnswer, posts: int, oldest: str) -> dict[str, Any]:
-    """Where to continue: deeper into this window, into one half of it, or into the next one."""
+    """Return the next position: further in this window, in a half of it, or in the next window."""
     (since, until), rest = state["windows"][0], state["windows"][1:]
     seen, at = state["seen"] + posts, answer.cursor or ""
     oldest = min(filter(None, (state["oldest"], oldest)), default="")
@@ -125,7 +125,7 @@ def _next(state: dict[str, Any], answer: BlueskyAnswer, posts: int, oldest: str)
         return {"windows": [[middle, until], [since, middle], *rest], "at": "", "seen": 0, "oldest": ""}
     if at and seen < CEILING:
         return {"windows": [[since, until], *rest], "at": at, "seen": seen, "oldest": oldest}
-    if seen >= CEILING - PLATFORM_PAGE and oldest:  # near enough: the last page may have come short
+    if seen >= CEILING - PLATFORM_PAGE and oldest:  # near enough: the last page may be incomplete
         edge = _second_after(oldest)
         if since < edge < until:
             return {"windows": [[since, edge], *rest], "at": "", "seen": 0, "oldest": ""}
@@ -134,7 +134,7 @@ def _next(state: dict[str, Any], answer: BlueskyAnswer, posts: int, oldest: str)
 
 
 def looker(session: Session, uris: Sequence[str]) -> Callable[[Job, str, int], Page]:
-    """A fetch for `crawl`: the posts of these `at://` addresses, 25 at a time."""
+    """Return a fetch for `crawl`: the posts of these `at://` URIs, 25 at a time."""
 
     def fetch(job: Job, cursor: str, most: int) -> Page:  # noqa: ARG001 - the face of a fetch
         start = int(cursor or 0)
@@ -152,7 +152,7 @@ def _is_address(search: str) -> bool:
 
 
 def _moments(posts: list[BlueskyPost]) -> list[str]:
-    """When posts were written, or seen by the network if that was earlier: what the search sorts by."""
+    """Return when posts were written, or indexed if earlier, which is the order of the search."""
     moments = []
     for post in posts:
         created = post.record.created_at if post.record else None
@@ -169,7 +169,7 @@ def _utc(text: str) -> str:
 
 
 def _middle(since: str, until: str) -> str:
-    """The second in the middle, or nothing if the window is too narrow to be halved."""
+    """Return the middle second, or nothing if the window is too narrow."""
     start, end = dt.datetime.fromisoformat(since), dt.datetime.fromisoformat(until)
     middle = (start + (end - start) / 2).replace(microsecond=0)
     return middle.strftime("%Y-%m-%dT%H:%M:%SZ") if start < middle < end else ""
@@ -180,12 +180,12 @@ def _second_after(text: str) -> str:
 
 
 def _query(session: Session, method: str, asked: dict[str, Any]) -> dict[str, Any]:
-    """One request; the first one logs in."""
+    """Make one request; the first one logs in."""
     from atproto_client.models.dot_dict import DotDict
 
     if session.client._session is None:  # noqa: SLF001 - atproto has no public way to ask
         session.log_in()
-    answer = _asked(
+    answer = _call(
         lambda: session.client.invoke_query(method, params=DotDict(asked), output_encoding="application/json")
     )
     if not isinstance(answer.content, dict):
@@ -193,8 +193,8 @@ def _query(session: Session, method: str, asked: dict[str, Any]) -> dict[str, An
     return dict(answer.content)
 
 
-def _asked(call: Callable[[], Any]) -> Any:
-    """The call's result; atproto's errors as faults. Their own texts may hold the answer's body, so none is shown."""
+def _call(call: Callable[[], Any]) -> Any:
+    """Return the call's result, or raise atproto's errors as faults. Their texts may contain the response, so they are not shown."""
     from atproto_client import exceptions
 
     try:
@@ -216,7 +216,7 @@ def _asked(call: Callable[[], Any]) -> Any:
 
 
 def _fault(error: Any) -> Fault:
-    """What a refusal means."""
+    """Return the meaning of a refusal."""
     response = error.response
     if response is None:
         return Fault("outage", f"no answer ({type(error).__name__})")
@@ -237,7 +237,7 @@ def _fault(error: Any) -> Fault:
 
 
 def uri_of(native: str) -> str:
-    """The address of a post `did/rkey`."""
+    """Return the URI of a post `did/rkey`."""
     did, slash, key = native.partition("/")
     if not slash or not did.startswith("did:") or not key:
         raise InputError(f"{native} is not a Bluesky post", remedy="Write bsky:did:plc:…/rkey")
@@ -245,7 +245,7 @@ def uri_of(native: str) -> str:
 
 
 def outcomes(payload: Mapping[str, Any]) -> dict[str, str]:
-    """What became of each post that a look-up asked for: Bluesky does not say why one is missing."""
+    """Return the outcome of each requested post. Bluesky does not give reasons for missing ones."""
     found = {post.uri for post in decoded(dict(payload), BlueskyAnswer).posts}
     return {
         uri.removeprefix("at://").replace("/app.bsky.feed.post", ""): "available"

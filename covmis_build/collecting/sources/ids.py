@@ -1,7 +1,7 @@
-"""Lists of post ids: read, checked, and each id looked up until there is an outcome for it.
+"""Lists of post ids: read, checked, and looked up until each id has an outcome.
 
-Outcomes: available, deleted, protected, suspended, unknown. "Not found" is not final, so what was not found is asked
-for again at the end.
+Outcomes: available, deleted, protected, suspended, unknown. "Not found" is not final: such ids are requested again at
+the end.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ UNRESOLVED = frozenset({"deleted", "unknown"})
 
 @dataclass(frozen=True, slots=True)
 class IdList:
-    """The ids of a file, each once and in its order."""
+    """The ids of a file, each once and in order."""
 
     post_ids: tuple[str, ...]
 
     def of(self, prefix: str) -> list[str]:
-        """The native ids of one platform: `x`, `bsky` or `masto`."""
+        """Return the native ids of one platform: `x`, `bsky` or `masto`."""
         return [post_id.partition(":")[2] for post_id in self.post_ids if post_id.startswith(f"{prefix}:")]
 
 
 def read_ids(path: Path) -> IdList:
-    """The ids in a text file (one a line) or a CSV file with a column such as `post_id` or `tweet_id`."""
+    """Read the ids from a text file (one per line) or a CSV file with a column such as `post_id` or `tweet_id`."""
     sheet = read_table(path)
     name = need(path, sheet.header, POSTS["id"])
     cells = [row[name].strip().strip("\"'") for row in sheet.whole(path)]
@@ -69,7 +69,7 @@ def read_ids(path: Path) -> IdList:
 
 @dataclass(slots=True)
 class Hydrated:
-    """An outcome for each id, when it was found out, and what the two passes did."""
+    """Each id's outcome with its time, and the results of both passes."""
 
     outcomes: dict[str, tuple[str, str]] = field(default_factory=dict)
     passes: list[Crawled] = field(default_factory=list)
@@ -81,9 +81,9 @@ class Hydrated:
 
 
 def hydrate(part: Lookup, folder: Path, how: Crawl, progress: Progress, *, again: str = "") -> Hydrated:
-    """Look up a platform's ids, and again those that were not found; pages stay, so it can be resumed.
+    """Look up a platform's ids, and again those not found. Pages are kept, so it can be resumed.
 
-    The same list is looked up once; `again` (a day, say) makes it another time, for those who look again later.
+    A list is looked up once; `again` (such as a day) marks a repetition.
     """
     hydrated = Hydrated()
     source = part.platform.name
@@ -122,7 +122,7 @@ def _read(
 
 
 def write_outcomes(path: Path, outcomes: Mapping[str, tuple[str, str]]) -> None:
-    """Add these outcomes, by post id, to the file of all outcomes, where later ones replace earlier ones."""
+    """Add these outcomes, by post id, to the file of all outcomes. Later outcomes replace earlier ones."""
     rows = {}
     if path.exists():
         for row in read_table(path, own=True).rows:
@@ -133,9 +133,9 @@ def write_outcomes(path: Path, outcomes: Mapping[str, tuple[str, str]]) -> None:
 
 
 def write_list(path: Path, listed: IdList, day: str, begun: str) -> None:
-    """Remember a list, so that `--resume` continues with it; `day` makes it another one for those who look again.
+    """Save a list for `--resume`; `day` identifies a repetition.
 
-    `begun` is when it was named: its budget counts from then on.
+    `begun` is when it was registered: its budget counts from then on.
     """
     storage.write_text(path, json.dumps({"ids": listed.post_ids, "again": day, "begun": begun}) + "\n")
 
@@ -147,7 +147,7 @@ class _LastList(msgspec.Struct):
 
 
 def last_list(path: Path) -> tuple[IdList, str, str]:
-    """The list that was looked up last, its day, and when it was named."""
+    """Return the last list, its day, and when it was registered."""
     if not path.exists():
         raise InputError("there is no list to go on with", remedy="Name a file: covmis collect ids FILE")
     try:
@@ -161,7 +161,7 @@ def last_list(path: Path) -> tuple[IdList, str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """One platform's part of a list: which ids, and how to ask for them and read the answers."""
+    """One platform's part of a list: ids, request function, and outcome function."""
 
     prefix: str
     ids: tuple[str, ...]
@@ -172,7 +172,7 @@ class Lookup:
 
 
 def lookups(listed: IdList) -> Iterator[Lookup]:
-    """The parts of a list, each with a session of its own, which is closed when the next part is requested."""
+    """Yield the parts of a list, each with its own session, which is closed before the next part."""
     for part in (_on_x, _on_bluesky, _on_mastodon):
         yield from part(listed)
 
@@ -210,7 +210,7 @@ def _on_mastodon(listed: IdList) -> Iterator[Lookup]:
         server, _, number = native.partition("/")
         by_server.setdefault(server, []).append(number)
     for server, numbers in by_server.items():
-        # A token belongs to one server; public posts can be looked up without one. Ids come from anybody.
+        # A token belongs to one server; public posts can be looked up without one. Ids can name any server.
         mastodon.refuse_inner(server)
         with closing(mastodon.connect(server, None)) as session:
 

@@ -1,7 +1,7 @@
 """Mastodon through Mastodon.py: search for posts on one server, and look-up of posts by id.
 
-A server finds only what it knows, only if it runs the search engine, and only posts whose authors allow it. Pages
-go backwards by post id; ids grow with time, so the window of time is a window of ids.
+A server finds only posts that it knows, if it runs the search engine, and if the authors allow it. Pages go backwards by
+post id. Ids grow with time, so a time window is an id range.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 PAGE = 40
 BATCH = 1
 EMPTIES = 3
-"""Empty pages that are looked behind: a server hides posts after it has counted the page."""
+"""Maximum number of empty pages to skip: a server hides posts after counting the page."""
 
 
 @dataclass(slots=True)
 class Session:
-    """A client of one server; `answers` is where the session's last answer stands, as it came."""
+    """A client of one server; `answers` holds the unchanged last response."""
 
     client: Any
     server: str
@@ -42,7 +42,7 @@ class Session:
 
     @property
     def host(self) -> str:
-        """The server's name, as post ids have it."""
+        """The server's name, as in post ids."""
         return urlsplit(self.server).netloc
 
     def close(self) -> None:
@@ -51,7 +51,7 @@ class Session:
 
 
 def connect(server: str, token: Secret | None) -> Session:
-    """A session with a server; nothing is sent yet. Without a token only public look-ups work."""
+    """Return a session with a server; nothing is sent yet. Without a token only public look-ups work."""
     try:
         import requests
         from mastodon import Mastodon
@@ -61,13 +61,13 @@ def connect(server: str, token: Secret | None) -> Session:
 
     class Wire(requests.Session):  # type: ignore[misc] # requests has no types here
         def send(self, request: Any, **how: Any) -> Any:
-            """Ids may name anybody's server, so an answer has a length and a time."""
+            """Limit length and time of responses, because ids can name any server."""
             return whole(super().send(request, **{**how, "stream": True}))
 
     wire = Wire()
     wire.max_redirects = 0
     wire.trust_env = (
-        False  # or a .netrc would take the token's place; proxies and certificates stay the system's
+        False  # otherwise a .netrc would replace the token; proxies and certificates stay the system's
     )
     wire.proxies.update(requests.utils.get_environ_proxies(address))
     wire.verify = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE") or True
@@ -81,14 +81,14 @@ def connect(server: str, token: Secret | None) -> Session:
         request_timeout=60,
         session=wire,
     )
-    # Mastodon.py 2.3 forgets the version that it was reported, asks, and asks without end if the server does not tell.
+    # Mastodon.py 2.3 forgets the known version and requests it again, endlessly if the server does not report it.
     session.client.mastodon_major, session.client.mastodon_minor = 4, 2
     session.client._Mastodon__version_check_tried = session.client._Mastodon__version_check_worked = True  # noqa: SLF001
     return session
 
 
 def address_of(server: str) -> str:
-    """Where a server answers: `https://` and its name; only on this machine, for tests, without encryption."""
+    """Return a server's URL: `https://` and its name; without encryption only on this machine, for tests."""
     known = "://" in server
     here = server.startswith(("127.0.0.1:", "localhost:"))
     try:
@@ -103,7 +103,7 @@ def address_of(server: str) -> str:
 
 
 def refuse_inner(server: str) -> None:
-    """Let no list of ids make this machine ask itself, or a machine of its network that has no public address."""
+    """Prevent requests to this machine or its private network because of ids in a list."""
     address = address_of(server)
     declared = os.environ.get("MASTODON_SERVER", "")
     if not is_public(address) and not (declared and address_of(declared) == address):
@@ -114,17 +114,17 @@ def refuse_inner(server: str) -> None:
 
 
 def platform(*, ids: bool = False) -> Platform:
-    """What the crawl must know: 300 requests in five minutes are allowed."""
+    """Return the platform's properties: 300 requests in five minutes are allowed."""
     return Platform("mastodon", version("Mastodon.py"), BATCH if ids else PAGE, 1, 1.0)
 
 
 def searcher(session: Session) -> Callable[[Job, str, int], Page]:
-    """A fetch for `crawl`: one page of posts, older than the last one."""
+    """Return a fetch for `crawl`: one page of posts older than the last one."""
 
     def fetch(job: Job, cursor: str, most: int) -> Page:
         at: dict[str, Any] = {"below": _id_at(job.until), "offset": 0}
         at = json.loads(cursor) if cursor else at
-        payload = _asked(
+        payload = _call(
             session,
             lambda: session.client.search_v2(
                 job.search,
@@ -142,7 +142,7 @@ def searcher(session: Session) -> Callable[[Job, str, int], Page]:
             raise Fault("malformed", str(error)) from None
         if posts:
             numbers = [int(post.id) for post in posts if str(post.id).isdecimal()]
-            # other servers of the same interface have ids of letters; their pages go backwards, too
+            # other servers with this API have ids of letters; their pages also go backwards
             following = json.dumps({"below": str(min(numbers) if numbers else posts[-1].id), "offset": 0})
         elif at["offset"] < (EMPTIES - 1) * most and cursor:
             following = json.dumps({"below": at["below"], "offset": at["offset"] + most})
@@ -156,14 +156,14 @@ def searcher(session: Session) -> Callable[[Job, str, int], Page]:
 
 
 def looker(session: Session, ids: Sequence[str]) -> Callable[[Job, str, int], Page]:
-    """A fetch for `crawl`: posts by their id on this server, one at a time."""
+    """Return a fetch for `crawl`: posts by their id on this server, one at a time."""
 
     def fetch(job: Job, cursor: str, most: int) -> Page:  # noqa: ARG001 - the face of a fetch
         number = int(cursor or 0)
         wanted = ids[number]
         state, statuses = "available", []
         try:
-            statuses = [_asked(session, lambda: session.client.status(wanted))]
+            statuses = [_call(session, lambda: session.client.status(wanted))]
         except _Absent as absent:
             state = absent.state
         payload = {"statuses": statuses, "asked": {wanted: state}}
@@ -174,7 +174,7 @@ def looker(session: Session, ids: Sequence[str]) -> Callable[[Job, str, int], Pa
 
 
 def outcomes(payload: Mapping[str, Any]) -> dict[str, str]:
-    """What became of each post that a look-up asked for."""
+    """Return the outcome of each requested post."""
     return {str(post): str(state) for post, state in payload.get("asked", {}).items()}
 
 
@@ -187,14 +187,14 @@ class _Absent(Exception):
 
 
 def _id_at(moment: str) -> str | None:
-    """The id that a post of this moment would have at least."""
+    """Return the smallest possible id of a post of this time."""
     if not moment:
         return None
     return str(int(dt.datetime.fromisoformat(moment).timestamp() * 1000) << 16)
 
 
-def _asked(session: Session, call: Callable[[], Any]) -> Any:
-    """The answer's JSON as it came; errors as faults, without the client's own texts, which hold the body."""
+def _call(session: Session, call: Callable[[], Any]) -> Any:
+    """Return the unchanged JSON response. Errors become faults without the client's texts, which contain the body."""
     session.answers.clear()
     try:
         call()
@@ -215,7 +215,7 @@ def _asked(session: Session, call: Callable[[], Any]) -> Any:
 
 
 def _fault(answer: Any) -> Exception:
-    """What a refusal means."""
+    """Return the meaning of a refusal."""
     looked_up = "/statuses/" in answer.url
     status, headers = answer.status_code, answer.headers
     if looked_up and status in {404, 410}:
@@ -232,7 +232,7 @@ def _fault(answer: Any) -> Exception:
 
 
 def _wait(headers: Any) -> float | None:
-    """Until the time that the server names; both kinds that servers send are understood."""
+    """Return the waiting time that the server requests, in either format."""
     text = str(headers.get("x-ratelimit-reset", ""))
     try:
         reset = seconds_of(text) or dt.datetime.fromisoformat(text).timestamp()

@@ -1,4 +1,4 @@
-"""What platforms' clients share: their versions, and answers that are whole within a length and a time, or none."""
+"""Shared by the platforms' clients: versions, and complete responses within limits of length and time."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 from covmis_build.bounds import Unbounded, bounded
 
 LARGEST, LONGEST = 32 << 20, 300.0
-"""Bytes of an answer, unpacked, and seconds that it may take."""
+"""Maximum bytes of a response (decompressed), and maximum seconds."""
 
 
 def version(client: str) -> str:
-    """The versions of covmis and of a platform's client, with which a page is stamped."""
+    """Return the versions of covmis and of a platform's client, for the stamp of a page."""
     try:
         return f"covmis {metadata.version('covmis')}, {client} {metadata.version(client)}"
     except metadata.PackageNotFoundError:
@@ -20,7 +20,7 @@ def version(client: str) -> str:
 
 
 def whole(answer: Any) -> Any:
-    """An answer that was asked for with `stream=True`, read to its end."""
+    """Read a response requested with `stream=True` to its end."""
     import requests
 
     answer._content = b""  # noqa: SLF001 - requests knows no limits of its own

@@ -1,8 +1,8 @@
 """X (Twitter) through twarc: full-archive and recent search, counts, look-up of ids.
 
-twarc prepares requests, pages and stamps; what to do about errors is decided here, because twarc repeats a request
-that the monthly cap forbids for ever and fails on a rate limit without headers. Both namings of X's fields are
-understood: `tweet.fields` with `referenced_tweets`, and since August 2026 `post.fields` with `referenced_posts`.
+twarc prepares requests, pages and stamps. This module handles errors, because twarc endlessly repeats a request refused by
+the monthly cap, and fails on a rate limit without headers. Both namings of X's fields are supported: `tweet.fields`
+with `referenced_tweets`, and since August 2026 `post.fields` with `referenced_posts`.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 
 API = "https://api.twitter.com/"
 ADDRESS = "COVMIS_X_URL"
-"""Another address of the interface: a gateway, or a server for tests."""
+"""Another URL of the API: a gateway, or a test server."""
 
 BEGINNING = "2006-03-21T00:00:00Z"
-"""The first post. X looks back 30 days only if no start is given, and says nothing about it."""
+"""The time of the first post. Without a start X silently searches only the last 30 days."""
 
 LENGTHS = {"all": 1024, "recent": 512}
-"""Characters that a search may have."""
+"""Maximum number of characters of a search."""
 
 PAGES = {"all": 500, "recent": 100, "ids": 100}
 FIELDS = (
@@ -56,13 +56,12 @@ EXPANSIONS = {
     "authors": ("author_id",),
     "media": ("attachments.media_keys",),
 }
-"""What an answer may contain next to the posts; never asked for unless the user does: referenced posts and authors are
-billed."""
+"""Optional additions to the posts. They are requested only on demand, because referenced posts and authors are billed."""
 
 
 @dataclass(slots=True)
 class Session:
-    """A twarc client, what to ask it for, and which naming of fields X has been found to speak."""
+    """A twarc client, the requested additions, and the field naming that X was found to use."""
 
     client: Any
     expand: tuple[str, ...] = ()
@@ -70,7 +69,7 @@ class Session:
     switched: bool = field(default=False, repr=False)
 
     def fields(self) -> dict[str, str]:
-        """The parameters that say what an answer shall contain."""
+        """The parameters for the content of a response."""
         names = {"post.fields" if self.new_naming else "tweet.fields": ",".join(FIELDS)}
         wanted = [expansion for name in self.expand for expansion in EXPANSIONS[name]]
         if wanted:
@@ -89,12 +88,12 @@ class Session:
 
 
 def connect(token: Secret, expand: Iterable[str] = ()) -> Session:
-    """A session with X; nothing is sent yet."""
+    """Return a session with X; nothing is sent yet."""
     return Session(_client(token), known_expansions(expand))
 
 
 def known_expansions(expand: Iterable[str]) -> tuple[str, ...]:
-    """What an answer shall contain next to the posts, each once; other names than those of EXPANSIONS are refused."""
+    """Return the requested additions, each once. Names not in EXPANSIONS are refused."""
     wanted = tuple(dict.fromkeys(expand))
     for name in wanted:
         if name not in EXPANSIONS:
@@ -103,14 +102,14 @@ def known_expansions(expand: Iterable[str]) -> tuple[str, ...]:
 
 
 def platform(mode: str, expand: Sequence[str] = ()) -> Platform:
-    """What the crawl must know: page sizes, X's pace of one search a second, what is billed."""
+    """Return the platform's properties: page sizes, X's rate of one search per second, and what is billed."""
     users = (1 + ("referenced" in expand)) if "authors" in expand else 0
     least = 1 if mode == "ids" else 10
     return Platform("x", version("twarc"), PAGES[mode], least, 0.3 if mode == "ids" else 1.0, users)
 
 
 def searcher(session: Session) -> Callable[[Job, str, int], Page]:
-    """A fetch for `crawl`: one page of a job whose mode is `all` or `recent`; `ids` looks up what its search names."""
+    """Return a fetch for `crawl`: one page of a job of mode `all` or `recent`; `ids` looks up the ids in its search."""
 
     def fetch(job: Job, cursor: str, most: int) -> Page:
         if job.mode == "ids":
@@ -127,7 +126,7 @@ def searcher(session: Session) -> Callable[[Job, str, int], Page]:
         try:
             payload = _get(session, f"2/tweets/search/{job.mode}", params)
         except _StaleToken:
-            # Tokens live for a while only. What remains is what is older than the oldest post seen.
+            # Tokens expire. The remaining part is older than the oldest post seen.
             if not at.get("oldest"):
                 raise Fault("bad_query", "X no longer knows the page to go on with") from None
             params |= {"end_time": _after(at["oldest"]), "next_token": None}
@@ -148,7 +147,7 @@ def searcher(session: Session) -> Callable[[Job, str, int], Page]:
 
 
 def looker(session: Session, ids: Sequence[str]) -> Callable[[Job, str, int], Page]:
-    """A fetch for `crawl`: the posts of these native ids, a hundred at a time."""
+    """Return a fetch for `crawl`: the posts of these native ids, a hundred at a time."""
 
     def fetch(job: Job, cursor: str, most: int) -> Page:  # noqa: ARG001 - the face of a fetch
         start = int(cursor or 0)
@@ -171,7 +170,7 @@ REASONS = {"resource-not-found": "deleted", "not-authorized-for-resource": "prot
 
 
 def outcomes(payload: Mapping[str, Any]) -> dict[str, str]:
-    """What became of each post that a look-up's answer speaks of, by native id."""
+    """Return the outcome of each post in a look-up's response, by native id."""
     try:
         answer = decoded(dict(payload), XAnswer)
     except Unread:
@@ -187,7 +186,7 @@ def outcomes(payload: Mapping[str, Any]) -> dict[str, str]:
 
 
 def count(session: Session, job: Job, ask: Callable[[Callable[[], dict[str, Any]]], dict[str, Any]]) -> int:
-    """How many posts X says this search has; `ask` carries out each request, since each is billed."""
+    """Return X's number of posts for this search; `ask` makes each request, since each is billed."""
     total, visited = 0, set[str]()
     params: dict[str, Any] = {
         "query": job.search,
@@ -210,7 +209,7 @@ def count(session: Session, job: Job, ask: Callable[[Callable[[], dict[str, Any]
 
 
 def counts_requests(job: Job, now: dt.datetime) -> int:
-    """How many counts requests a search takes: X answers 31 days at a time."""
+    """Return the number of counts requests for a search: each covers 31 days."""
     if job.mode == "recent":
         return 1
     start = dt.datetime.fromisoformat(job.since or BEGINNING)
@@ -219,7 +218,7 @@ def counts_requests(job: Job, now: dt.datetime) -> int:
 
 
 class _StaleToken(Exception):
-    """The platform no longer knows a pagination token."""
+    """The platform no longer accepts a pagination token."""
 
 
 def _page(payload: dict[str, Any], answer: XAnswer, following: str, oldest: str, newest: str) -> Page:
@@ -241,7 +240,7 @@ def _page(payload: dict[str, Any], answer: XAnswer, following: str, oldest: str,
 
 
 def _unread(payload: dict[str, Any], reason: str) -> Page:
-    """A success that is not what X promises: what may have been billed is kept; an empty one is requested again."""
+    """Return a page for an unexpected response: one that may have been billed is stored, an empty one is requested again."""
     if not any(payload.get(name) for name in ("data", "includes", "errors")):
         raise Fault("malformed", reason)
     data = payload.get("data")
@@ -260,13 +259,13 @@ def _span(answer: XAnswer) -> tuple[str, str]:
 
 
 def _after(time_text: str) -> str:
-    """The next whole second: X's `end_time` is exclusive, and a second may hold more posts than one."""
+    """Return the next full second: X's `end_time` is exclusive, and a second can have several posts."""
     moment = dt.datetime.fromisoformat(time_text).replace(microsecond=0) + dt.timedelta(seconds=1)
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _get(session: Session, path: str, params: dict[str, Any], *, bare: bool = False) -> dict[str, Any]:
-    """One request through twarc; a complaint about the fields' naming changes the naming, once."""
+    """Make one request through twarc. If X refuses the field names, switch the naming once."""
     while True:
         wanted = {name: value for name, value in params.items() if value is not None}
         wanted |= {} if bare else session.fields()
@@ -285,7 +284,7 @@ def _get(session: Session, path: str, params: dict[str, Any], *, bare: bool = Fa
 
 
 def _client(token: Secret) -> Any:
-    """A twarc client with our session and our treatment of errors; its log would show the token, so it is off."""
+    """Return a twarc client with our session and error handling. Its log is off, because it would show the token."""
     try:
         import requests
         from twarc.client2 import Twarc2
@@ -295,20 +294,20 @@ def _client(token: Secret) -> Any:
     address = os.environ.get(ADDRESS, "")
 
     class Rewriting(requests.adapters.HTTPAdapter):  # type: ignore[misc]
-        """twarc has no setting for the address."""
+        """Replaces the URL, for which twarc has no setting."""
 
         def send(self, request: Any, **settings: Any) -> Any:
             request.url = address.rstrip("/") + "/" + request.url.removeprefix(API)
             return super().send(request, **settings)
 
     class Client(Twarc2):  # type: ignore[misc]
-        """Connects without logging, and asks once: patience is `retries.persistently`'s."""
+        """Connects without logging and without retries, which `retries.persistently` handles."""
 
         def connect(self) -> None:
             self.client = requests.Session()
             self.client.headers["Authorization"] = f"Bearer {token.reveal()}"
             self.client.headers["User-Agent"] = "covmis"
-            self.client.auth = lambda request: request  # or a .netrc would take the token's place
+            self.client.auth = lambda request: request  # otherwise a .netrc would replace the token
             if address:
                 self.client.mount(API, Rewriting())
 
@@ -326,12 +325,12 @@ def _client(token: Secret) -> Any:
 
 
 def checked(answer: Any) -> Any:
-    """The answer if it is one; otherwise the Fault that its status, headers and problem type amount to."""
+    """Return a valid response, or raise the Fault for its status, headers and problem type."""
     body = parsed(answer.content)
     if answer.status_code == 200:
         if not isinstance(body, dict):
             raise Fault("malformed", "a successful answer that is not JSON")
-        answer.encoding = None  # twarc reads it again, as what the header says; here it is what the bytes say
+        answer.encoding = None  # decode by content: twarc would use the header's encoding
         return answer
     try:
         refusal = decoded(body, XRefusal)
@@ -348,7 +347,7 @@ def checked(answer: Any) -> Any:
 
 
 def fault_of(status: int, problem: str, detail: str, headers: Any) -> Fault:
-    """What a refusal means, told apart by problem type first and status second.
+    """Return the fault for a refusal, by problem type first and status second.
 
     >>> fault_of(429, "usage-capped", "429 UsageCapExceeded", {}).kind, fault_of(429, "", "429", {}).wait
     ('usage_cap', 60.0)
@@ -368,7 +367,7 @@ def fault_of(status: int, problem: str, detail: str, headers: Any) -> Fault:
 
 
 def _wait(headers: Any) -> float:
-    """Until the window opens; calls that remain mean the limit of one a second; no header, a minute."""
+    """Return the time until the window opens; five seconds if calls remain (the limit per second), a minute without header."""
     if seconds_of(headers.get("x-rate-limit-remaining")):
         return 5.0
     reset = seconds_of(headers.get("x-rate-limit-reset"))

@@ -1,4 +1,4 @@
-"""All measures, by name, in the order in which tables print them; a file holds one measure, or one family."""
+"""All measures by name, in the order of tables. Each module holds one measure or a family."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FILES = (accuracy, macro, gmr, weighted, kappa, alpha, mcc, mae, cem_ord, f_avg,
 
 
 def _measure(name: str, value: object) -> Measure:
-    """This measure of another package, if it is one and has this name: tables print the measure's own."""
+    """Return a measure from another package if it is valid and has this name, which tables print."""
     if not isinstance(value, Measure):
         raise TypeError(f"it is no Measure but a {type(value).__name__}")
     if value.name != name:
@@ -52,11 +52,11 @@ Other packages add theirs as entry points of the group `covmis.measures`: they a
 
 
 def chosen(names: Iterable[str]) -> list[Measure]:
-    """The measures of these names; an unknown name is an error that says what is near."""
+    """Return the measures of these names. The error for an unknown name suggests similar ones."""
     picked = []
     for name in names:
         if name not in measures:
-            macro = f"macro_{name}"  # f1, precision, recall: what is meant is the mean over classes
+            macro = f"macro_{name}"  # f1, precision, recall: the mean over classes is meant
             remedy = f"Did you mean '{macro}'?" if macro in measures else nearest(name, measures.names)
             raise UnknownName(f"unknown measure '{name}'", remedy=remedy)
         picked.append(measures[name])

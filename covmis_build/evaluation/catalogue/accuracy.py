@@ -1,4 +1,4 @@
-"""Accuracy: the share of right items."""
+"""Accuracy: the share of correct items."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def accuracy(counts: Counts) -> Array:
-    """The share of right items."""
+    """The share of correct items."""
     return ratio(counts.correct, counts.total)
 
 

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def _alpha(tables: Array, distance: Distance) -> Array:
-    """Alpha of two raters without gaps: each item's pair of labels is counted in both orders."""
+    """Alpha of two raters without missing labels: each item's pair of labels counts in both orders."""
     return corrected(alpha_chance(tables + tables.swapaxes(-1, -2), distance))
 
 
 def alpha_nominal(counts: Counts) -> Array:
-    """Alpha where every disagreement counts the same; no prediction is one more class, which gold never has."""
+    """Alpha in which all disagreements count the same. A missing prediction is an additional class, which gold never has."""
     tables = counts.tables
     if counts.unanswered is not None:
         tables = np.concatenate([tables, np.zeros_like(tables[..., :1, :])], axis=-2)

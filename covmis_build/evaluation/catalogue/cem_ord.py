@@ -1,4 +1,4 @@
-"""The closeness evaluation measure for classes in an order: errors across rare classes cost little information."""
+"""The closeness evaluation measure for ordered classes: errors across rare classes cost little."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def cem_ord(counts: Counts) -> Array:
-    """The closeness of what was predicted to gold, over the closeness of gold to itself (Amigó et al. 2020)."""
+    """The closeness of the predictions to gold, divided by the closeness of gold to itself (Amigó et al. 2020)."""
     gained = np.zeros_like(counts.total)
     attainable = np.zeros_like(counts.total)
     for g in range(counts.classes):
@@ -26,7 +26,7 @@ def cem_ord(counts: Counts) -> Array:
 
 
 def _proximity(counts: Counts, said: int, gold: int) -> Array:
-    """-log2 of the share of items between: half of the class said, and all after it up to the gold class."""
+    """-log2 of the share of items in between: half of the predicted class, and all classes after it up to gold's."""
     between = counts.gold[said] / 2
     step = 1 if gold > said else -1
     for c in range(said + step, gold + step, step) if gold != said else ():
@@ -36,7 +36,7 @@ def _proximity(counts: Counts, said: int, gold: int) -> Array:
 
 
 def _weighted(proximity: Array, cell: Array) -> Array:
-    # An empty cell may be next to an infinite proximity; it weighs nothing.
+    # An empty cell may have infinite proximity; its weight is zero.
     return np.where(cell > 0, np.where(cell > 0, proximity, 0.0) * cell, 0.0)
 
 

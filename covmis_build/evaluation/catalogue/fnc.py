@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def fnc(counts: Counts) -> Array:
-    """The FNC-1 score over its maximum: four classes with Unrelated last; without Unrelated it is accuracy."""
+    """The FNC-1 score divided by its maximum: four classes with Unrelated last. Without Unrelated it is accuracy."""
     if counts.classes < 4:
         return ratio(counts.correct, counts.total)
     if counts.classes > 4:

@@ -1,4 +1,4 @@
-"""The geometric mean of the recalls: 0 as soon as one class is never found."""
+"""The geometric mean of the recalls: 0 if one class is never found."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def gmr(counts: Counts, policy: Undefined) -> Array:
-    """The C-th root of the product of the C classes' recalls, by logarithms."""
+    """The C-th root of the product of the C classes' recalls, computed with logarithms."""
     recall = np.nan_to_num(counts.recall, nan=0.0) if policy is Undefined.ZERO else counts.recall
     with np.errstate(divide="ignore"):
         return np.asarray(np.exp(mean_of(np.log(recall), policy)))

@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 
 def kappa(counts: Counts) -> Array:
-    """Cohen's kappa; no prediction is an answer of its own."""
+    """Cohen's kappa; a missing prediction is an additional class."""
     return cohen_kappa(counts.tables)
 
 
 def kappa_linear(counts: Counts) -> Array:
-    """Kappa with the distance of the classes as weight; no prediction is as far from gold as a class can be."""
+    """Kappa weighted by the distance of classes; a missing prediction has the largest possible distance."""
     return cohen_kappa(counts.tables, "linear")
 
 
 def kappa_quadratic(counts: Counts) -> Array:
-    """Kappa with the squared distance of the classes as weight; no prediction is as far from gold as a class can be."""
+    """Kappa weighted by the squared distance of classes; a missing prediction has the largest possible distance."""
     return cohen_kappa(counts.tables, "quadratic")
 
 

@@ -1,4 +1,4 @@
-"""Means over the classes, each class counting the same: precision, recall, F1, F2, and F1 of the two means."""
+"""Unweighted means over the classes: precision, recall, F1, F2, and F1 of the two means."""
 
 from __future__ import annotations
 

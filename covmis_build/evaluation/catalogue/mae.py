@@ -1,4 +1,4 @@
-"""The mean absolute error of classes in an order: over items, or over gold classes."""
+"""The mean absolute error of ordered classes: over items, or over gold classes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def _distances(counts: Counts) -> Array:
-    """Per gold class, the sum of the distances of its items; an unanswered item is as far off as can be."""
+    """Sum of the distances per gold class; a missing prediction has the largest possible distance."""
     rows = [
         sum((abs(g - p) * counts.cells[g, p] for p in range(counts.classes)), np.zeros_like(counts.total))
         for g in range(counts.classes)
@@ -32,7 +32,7 @@ def mae_micro(counts: Counts) -> Array:
 
 
 def mae_macro(counts: Counts, policy: Undefined) -> Array:
-    """The mean over the gold classes of their mean distance; a class that gold lacks has none to add."""
+    """The mean over gold classes of their mean distance; a class without gold items is left out."""
     # 0 would reward a class for being absent
     without_absent = Undefined.NAN if policy is Undefined.NAN else Undefined.SKIP
     return mean_of(ratio(_distances(counts), counts.gold), without_absent)

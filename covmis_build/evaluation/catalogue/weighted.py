@@ -1,4 +1,4 @@
-"""Means over the classes with class weights that the user gives: rare classes may count for more (or less)."""
+"""Means over the classes with the user's class weights, for example higher ones for rare classes."""
 
 from __future__ import annotations
 

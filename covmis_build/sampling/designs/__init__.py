@@ -1,8 +1,8 @@
-"""The ways to draw, by name: a file each, found by the table `DESIGNS`.
+"""The sampling designs by name, one module each, registered in `DESIGNS`.
 
-A design says who is in (`draw`), whether a further draw of a claim can be joined with earlier ones (`joins`), how the size
-of a stratum varies (`variance`), and whether a claim's sample always has the same size (`FIXED_SIZE`). How estimates from
-it vary is in `stats.over_posts`.
+A design chooses items (`draw`), tells whether a further draw of a claim can be combined with earlier ones (`joins`), and gives
+the variance of a stratum's size (`variance`) and whether a claim's sample size is fixed (`FIXED_SIZE`).
+`stats.over_posts` computes the variance of estimates.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 
 
 class Design(Protocol):
-    """What a file of a design has."""
+    """The content of a design's module."""
 
     NAME: str
     FIXED_SIZE: bool
 
     def draw(self, kind_of: Mapping[str, str], allocation: Allocation, *, seed: int) -> set[str]:
-        """The items of a claim that are in."""
+        """Return the sampled items of a claim."""
 
     def joins(
         self, claim: str, kind_of: Mapping[str, str], allocation: Allocation, past: Past, drawn: set[str], *, seed: int
     ) -> bool:  # fmt: skip
-        """Whether this draw of a claim can be joined with its frozen items; False: they are its sample."""
+        """True if this draw of a claim can be combined with its frozen items; False: these remain its sample."""
 
     def variance(self, allocation: Allocation, kind: str) -> Fraction:
-        """The variance of the number drawn of a kind."""
+        """Return the variance of the number sampled of a kind."""
 
 
 FILES: tuple[Design, ...] = (poisson, two_phase)
@@ -43,7 +43,7 @@ DESIGNS: dict[str, Design] = {design.NAME: design for design in FILES}
 
 
 def design_of(name: str) -> Design:
-    """The design of this name."""
+    """Return the design of this name."""
     if name not in DESIGNS:
         raise UnknownName(f"no design is called '{name}'", remedy=nearest(str(name), DESIGNS))
     return DESIGNS[name]

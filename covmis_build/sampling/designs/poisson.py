@@ -1,4 +1,4 @@
-"""Poisson: every item on its own, by its permanent number."""
+"""Poisson sampling: every item independently, by its permanent random number."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ FIXED_SIZE = False
 
 
 def draw(kind_of: Mapping[str, str], allocation: Allocation, *, seed: int) -> set[str]:
-    """The items whose permanent number is less than their kind's probability (appendix A.3).
+    """Return the items whose permanent random number is below their kind's probability (appendix A.3).
 
-    Strictly less, of numbers below 1: a probability of 1 always selects.
+    Strictly below, with numbers below 1: probability 1 always selects.
     """
     chance = {kind: float(allocation.chance(kind)) for kind in allocation.counts}
     return {item for item, kind in kind_of.items() if uniform(seed, "sampling", item) < chance[kind]}
@@ -29,26 +29,26 @@ def draw(kind_of: Mapping[str, str], allocation: Allocation, *, seed: int) -> se
 
 def joins(
     claim: str,
-    kind_of: Mapping[str, str],  # noqa: ARG001 - as all designs are called
+    kind_of: Mapping[str, str],  # noqa: ARG001 - the designs' common signature
     allocation: Allocation,  # noqa: ARG001
     past: Past,
     drawn: set[str],  # noqa: ARG001
     *,
     seed: int,
 ) -> bool:
-    """Always, with the numbers of one seed: an item is in as soon as its number is less than any of its probabilities."""
+    """True for numbers with one seed: an item is in if its number is below any of its probabilities."""
     same_seed(claim, past, seed)
     return True
 
 
 def variance(allocation: Allocation, kind: str) -> Fraction:
-    """Of the number drawn of this kind."""
+    """Return the variance of the number sampled of this kind."""
     p = allocation.chance(kind)
     return allocation.counts[kind] * p * (1 - p)
 
 
 def same_seed(claim: str, past: Past, seed: int) -> None:
-    """A frozen Poisson item's number is below its probability, or it came from other numbers."""
+    """Check that a frozen Poisson item's number is below its probability; otherwise it came from another seed."""
     for item, row in past.items():
         if uniform(seed, "sampling", item) >= row["p_sample"]:
             raise InputError(

@@ -1,4 +1,4 @@
-"""Two phases: as many of each kind as its quota, then as many of the rest as the target lacks."""
+"""Two-phase sampling: each kind's quota, then as many of the rest as are missing to the target."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ CLOSE = 1e-9
 
 
 def draw(kind_of: Mapping[str, str], allocation: Allocation, *, seed: int) -> set[str]:
-    """Each kind's quota, then as many of the rest as the target lacks; the size is always the same.
+    """Return each kind's quota, then as many of the rest as are missing to the target; the size is fixed.
 
-    First phase: the items of a kind with the smallest permanent numbers. Second phase: the smallest numbers of
-    their own among the rest; with those of the first phase again, small kinds' leftovers would be held back. A
-    greater target keeps everyone a smaller one drew.
+    First phase: a kind's items with the smallest permanent random numbers. Second phase: the smallest of separate numbers among
+    the rest; the first numbers again would disadvantage the rest of small kinds. A larger target includes everything that
+    a smaller one sampled.
     """
     members: dict[str, list[str]] = {}
     for item, kind in kind_of.items():
@@ -43,9 +43,9 @@ def joins(
     past: Past,
     drawn: set[str],
     *,
-    seed: int,  # noqa: ARG001 - as all designs are called
+    seed: int,  # noqa: ARG001 - the designs' common signature
 ) -> bool:
-    """Whether this draw contains the earlier one by its construction; refuse if neither ends it."""
+    """True if this draw includes the earlier one by construction. Refuses if neither is part of the other."""
     if not past or (past.keys() <= drawn and _same_posts(kind_of, allocation, past)):
         return True
     if len(past) >= allocation.size:
@@ -57,7 +57,7 @@ def joins(
 
 
 def variance(allocation: Allocation, kind: str) -> Fraction:
-    """Of the number drawn of this kind, whose items are not drawn independently."""
+    """Return the variance of the number sampled of this kind, whose items are dependent."""
     p, number = allocation.chance(kind), allocation.counts[kind]
     return number * p * (1 - p) + number * (number - 1) * (
         allocation.together(kind, kind) - p * p if number > 1 else 0
@@ -65,7 +65,7 @@ def variance(allocation: Allocation, kind: str) -> Fraction:
 
 
 def _same_posts(kind_of: Mapping[str, str], allocation: Allocation, past: Past) -> bool:
-    """Whether the frozen probabilities are each those of some target, no greater, over exactly these posts."""
+    """True if the frozen probabilities belong to some target, not larger, over exactly these posts."""
     fills = set()
     for item, row in past.items():
         kind, p = kind_of[item], row["p_sample"]

@@ -1,13 +1,11 @@
-"""Label Studio through its makers' client (label-studio-sdk): one project per annotator, blind by construction.
+"""Label Studio through its official client (label-studio-sdk): one project per annotator, so labels stay blind.
 
-Nothing is ever sent twice: what is there is read first, only what is missing is sent, and after a broken connection
-it is read again before anything is repeated. The client's own retries are off: an import that failed half-way, and
-that it repeated, turned 30 tasks into 90. Annotations are read with their tasks, never exported: exports leave copies
-of the texts on the server.
+Nothing is sent twice. covmis reads what exists and sends only what is missing. After a broken connection it reads
+again before it repeats anything. The client's own retries are off: repeating a half-finished import turned 30 tasks
+into 90. Annotations are read with their tasks, not exported: exports leave copies of the texts on the server.
 
-The client believes whatever answers it; so every answer is checked here against the types that rounds use. The
-connection that it is given is made here, because a local server is reached without a proxy, and a login page to which
-one is redirected is no answer.
+The client does not validate answers, so this module checks each one against its own types. It also makes the
+connection: a local server must be reached without a proxy, and a redirect to a login page is not an answer.
 """
 
 from __future__ import annotations
@@ -58,7 +56,7 @@ class _Projects(msgspec.Struct):
 
 
 class Value(msgspec.Struct):
-    """What was chosen, or written."""
+    """The value of an answer: choices or text."""
 
     choices: list[str] | str | None = None
     text: list[str] | str | None = None
@@ -72,7 +70,7 @@ class Part(msgspec.Struct):
 
 
 class Annotation(msgspec.Struct):
-    """What somebody answered to a task."""
+    """An annotator's answer to a task."""
 
     id: int
     updated_at: dt.datetime
@@ -84,7 +82,7 @@ class Annotation(msgspec.Struct):
 
 
 class Task(msgspec.Struct):
-    """An item as the server has it."""
+    """An item as stored on the server."""
 
     id: int
     data: dict[str, Any]
@@ -112,20 +110,20 @@ WITH_DRAFT = json.dumps(
 )
 """The query for tasks with a draft."""
 TITLE = 50
-"""Label Studio takes no longer titles."""
+"""Maximum length of a Label Studio title."""
 BATCH = 200
 PAGE = 500
 ONCE = {"max_retries": 0, "timeout_in_seconds": 600}
-"""How the client sends whatever it sends: whether anything is sent again is decided here."""
+"""Options of every request. The client does not retry; this module decides that."""
 LARGEST, LONGEST = 256 << 20, 600.0
-"""Bytes of an answer, and seconds that it may take."""
+"""Maximum size of a response in bytes, and maximum time in seconds."""
 PATIENCE = 120.0
-"""How long a server may be away (a restart takes a few seconds) before we give up."""
+"""Seconds to wait for an unreachable server (a restart takes a few) before giving up."""
 
 
 @dataclass
 class LabelStudio:
-    """A server and the token of the one who leads the annotation."""
+    """A server and the project lead's token."""
 
     url: str
     token: str = field(repr=False)
@@ -134,16 +132,16 @@ class LabelStudio:
     _sdk: Any = field(default=None, repr=False)
 
     def users(self) -> dict[int, str]:
-        """The users' e-mail addresses by their number."""
+        """Return the users' e-mail addresses by id."""
         rows = self._as(list[_User], self._again(lambda: self._client().users.list(request_options=ONCE)))
         return {user.id: user.email for user in rows}
 
     def project(
         self, title: str, key: str, settings: Mapping[str, Any], remembered: int | None = None
     ) -> tuple[int, bool]:
-        """The remembered project, or the one with this key in its description, made if there is none.
+        """Return the recorded project or the one with this key in its description; create it if missing.
 
-        Its number, and whether it is new.
+        Returns the project id, and whether the project is new.
         """
         if remembered is not None and self.has_project(remembered):
             return remembered, False
@@ -164,7 +162,7 @@ class LabelStudio:
         return number, True
 
     def find_project(self, key: str) -> int | None:
-        """The project with this key in its description; two of them are an error."""
+        """Find the project with this key in its description. Two such projects are an error."""
         page, numbers, seen = 1, list[int](), set[int]()
         while True:
             whole = self._as(_Projects, self._again(partial(self._projects, page)))
@@ -181,14 +179,14 @@ class LabelStudio:
             page += 1
 
     def _projects(self, page: int) -> Any:
-        """A page of the list of projects."""
+        """Return one page of the project list."""
         listed = self._client().projects.list(
             page=page, page_size=100, include="id,title,description", request_options=ONCE
         )
         return listed.response
 
     def has_project(self, project: int) -> bool:
-        """Whether this project is still there."""
+        """True if the project still exists."""
         try:
             self.settings(project)
         except Gone:
@@ -196,11 +194,11 @@ class LabelStudio:
         return True
 
     def settings(self, project: int) -> dict[str, Any]:
-        """A project's settings."""
+        """Return a project's settings."""
         return self._as(dict[str, Any], self._again(partial(self._settings, project)))
 
     def _settings(self, project: int) -> Any:
-        # Not `projects.get`, which writes what it has read out again, with a warning for each type that it is not.
+        # `projects.get` would write the settings back and warn about each unexpected type.
         return self._client().projects.with_raw_response.get(project, request_options=ONCE).data
 
     def change(self, project: int, settings: Mapping[str, Any]) -> None:
@@ -208,7 +206,7 @@ class LabelStudio:
         self._again(lambda: self._client().projects.update(project, **settings, request_options=ONCE))
 
     def tasks(self, project: int, *, answers: bool = False, query: str | None = None) -> Iterator[Task]:
-        """A project's tasks, or those that a query finds, with everybody's annotations if wanted."""
+        """Return a project's tasks (or those matching a query), with all annotations if wanted."""
         seen, page = set[int](), 1
         while True:
             ask = partial(self._tasks, project, page, answers=answers, query=query)
@@ -221,7 +219,7 @@ class LabelStudio:
                 return
 
     def _tasks(self, project: int, page: int, *, answers: bool, query: str | None = None) -> Any:
-        """A page of a project's tasks."""
+        """Return one page of a project's tasks."""
         fields: Literal["all", "task_only"] = "all" if answers else "task_only"
         listed = self._client().tasks.list(
             project=project, page=page, page_size=100 if answers else PAGE, fields=fields,
@@ -230,11 +228,11 @@ class LabelStudio:
         return listed.response
 
     def drafts(self, project: int) -> set[str]:
-        """The items of which somebody has saved a draft; whose it is, and what it says, is not shown to others."""
+        """Return the items with a saved draft. The server does not show other users' drafts or their authors."""
         return {str(task.data.get("uid", "")) for task in self.tasks(project, query=WITH_DRAFT)}
 
     def by_uid(self, project: int) -> dict[str, list[Task]]:
-        """A project's tasks by the item that each shows."""
+        """Return a project's tasks by item."""
         tasks_of: dict[str, list[Task]] = defaultdict(list)
         for task in self.tasks(project):
             tasks_of[str(task.data.get("uid", ""))].append(task)
@@ -243,11 +241,11 @@ class LabelStudio:
     def send(
         self, project: int, rows: Sequence[Mapping[str, Any]], answered: Collection[str] = frozenset()
     ) -> tuple[int, dict[str, str]]:
-        """Bring these tasks into the project, each at most once; how many were missing, and what had to be repaired.
+        """Add these tasks to the project, each at most once. Returns how many were missing and which were repaired.
 
-        Those `answered` before need not be there: a project that was deleted is not filled with finished work.
+        Tasks `answered` before may be missing: a deleted project is not refilled with finished work.
 
-        Copies that a broken import has left are removed, unless somebody has answered them.
+        Duplicates left by a broken import are removed unless they have an answer.
         """
         have = self.by_uid(project)
         left = missing = [row for row in rows if row["uid"] not in have and row["uid"] not in answered]
@@ -274,7 +272,7 @@ class LabelStudio:
         self._client().projects.import_tasks(project, request=tasks, request_options=ONCE)
 
     def _remove_copies(self, project: int, have: dict[str, list[Task]]) -> None:
-        """Remove the copies that a broken import has left, there and in this listing."""
+        """Remove the duplicates that a broken import left, on the server and in `have`."""
         if all(len(tasks) == 1 for tasks in have.values()):
             return
         answered = {task.id for task in self.tasks(project, answers=True) if task.annotations}
@@ -285,7 +283,7 @@ class LabelStudio:
                     self.remove_task(task.id)
 
     def _refresh(self, have: Mapping[str, list[Task]], rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-        """Put back what a task shows where somebody changed it, or where there is more to show now: which, and when."""
+        """Restore tasks whose data were changed or are incomplete. Returns which and when."""
         repaired = dict[str, str]()
         for row in rows:
             for task in have.get(row["uid"], []):
@@ -298,12 +296,12 @@ class LabelStudio:
         return self._client().tasks.update(str(task), data=data, request_options=ONCE)
 
     def remove_task(self, task: int) -> None:
-        """Remove a task and everything that hangs on it."""
+        """Remove a task with its annotations."""
         with contextlib.suppress(Gone):
             self._again(lambda: self._client().tasks.delete(str(task), request_options=ONCE))
 
     def _again(self, ask: Callable[[], Any]) -> Any:
-        """Send what may be sent twice without harm, until it arrives or patience ends."""
+        """Repeat an idempotent request until it succeeds or PATIENCE runs out."""
         until, pause = time.monotonic() + self.patience, 0.1
         while True:
             try:
@@ -315,7 +313,7 @@ class LabelStudio:
                 pause = min(pause * 2, 2.0)
 
     def _send(self, ask: Callable[[], Any]) -> Any:
-        """Send once; `_Interrupted` if nobody knows whether it arrived, ServiceError if it was refused."""
+        """Send once. Raises `_Interrupted` if the outcome is unknown, ServiceError if the server refused."""
         import httpx
 
         refused = makers_client().core.api_error.ApiError
@@ -326,11 +324,11 @@ class LabelStudio:
         except refused as error:
             raise self._refusal(int(error.status_code or 0), error) from None
         except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
-            # The client has looked for something in an answer that is not Label Studio's.
+            # The client looked for a field that Label Studio's answers have and this one does not.
             raise self._stranger(f"an answer with an unexpected structure: {type(error).__name__}") from None
 
     def _refusal(self, status: int, error: Any) -> Exception:
-        """What a status other than success means; a login page, or something else that answers, is no answer."""
+        """Return the error for an unsuccessful status. A login page, or another program's page, is an error too."""
         if status >= 500 or status == 429:
             return _Interrupted(f"status {status}")
         if status in {401, 403}:
@@ -345,7 +343,7 @@ class LabelStudio:
         return self._stranger(f"status {status}, {kind}")
 
     def _as(self, kind: type[T], answer: Any) -> T:
-        """An answer as this type, if it is one of Label Studio's."""
+        """Convert a response to this type if it has Label Studio's format."""
         try:
             return msgspec.convert(whole_in_json(_plain(answer)), kind)
         except (ValueError, OverflowError, RecursionError) as error:
@@ -362,7 +360,7 @@ class LabelStudio:
         )
 
     def _client(self) -> Any:
-        """The makers' client, over our own connection; it trades a personal access token (a JWT) for a short one."""
+        """Return the official client over our own connection. It exchanges a personal access token (a JWT) for a short-lived one."""
         import httpx
 
         if self._http is None:
@@ -385,20 +383,20 @@ class LabelStudio:
 
 
 def in_utc(moment: dt.datetime) -> str:
-    """A server's time as the record has it."""
+    """Convert a server time to UTC as recorded."""
     return moment.astimezone(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 class Gone(ServiceError):
-    """A project or task that is not there any more."""
+    """A project or task that no longer exists."""
 
 
 class _Interrupted(Exception):
-    """Nobody knows whether it arrived."""
+    """The connection broke; it is unknown whether the request arrived."""
 
 
 def makers_client() -> Any:
-    """The makers' client, which takes about a second to import."""
+    """Import the official client (takes about a second)."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # about how its own types are written
@@ -412,7 +410,7 @@ def makers_client() -> Any:
 
 
 def _plain(answer: Any) -> Any:
-    """What the client read, as it came: its own types say what it hoped for, not what is there."""
+    """Return the response as received. The client's types state what it expects, not what was sent."""
     if isinstance(answer, list):
         return [_plain(part) for part in answer]
     if isinstance(answer, dict):
@@ -422,14 +420,14 @@ def _plain(answer: Any) -> Any:
 
 
 def _reason(status: int, body: Any) -> str:
-    """What the server says is wrong, in one line: its error pages are whole web pages."""
+    """Return the server's error message in one line; its error pages are whole web pages."""
     if not isinstance(body, dict):
         return f"status {status}"
     return f"status {status}, {str(body.get('validation_errors') or body.get('detail'))[:200]}"
 
 
 def project_title(study: str, number: str, who: str) -> str:
-    """A title within the limit that keeps the round and the annotator.
+    """Return a title within the limit that keeps the round and the annotator.
 
     >>> project_title("A very long title of a study about many things", "001", "a1")
     'A very long title of a study about many… · 001 a1'
@@ -440,13 +438,13 @@ def project_title(study: str, number: str, who: str) -> str:
 
 
 def project_key(items: Sequence[str], number: str, who: str) -> str:
-    """What the project's description says: the round's fingerprint, so that a restart finds what it had begun."""
+    """Return the key in the project's description: the round's fingerprint, with which a restart finds the project."""
     print_ = hashlib.sha256("\n".join(sorted(items)).encode()).hexdigest()[:16]
     return f"covmis round {number}, {who}, {print_}. Please leave this line as it is."
 
 
 def user_of(code: str, users: Mapping[int, str]) -> int | None:
-    """The user who is this annotator: named in COVMIS_LABEL_STUDIO_USERS (`a1=mail,a2=mail`), or called like it."""
+    """Return the annotator's user: from COVMIS_LABEL_STUDIO_USERS (`a1=mail,a2=mail`), or the one of the same name."""
     named = dict(
         pair.split("=", 1)
         for pair in os.environ.get("COVMIS_LABEL_STUDIO_USERS", "").split(",")

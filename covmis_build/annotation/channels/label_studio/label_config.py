@@ -1,4 +1,4 @@
-"""Label Studio's form, made from [labels]: nothing else in the package writes or knows its XML."""
+"""Label Studio's labelling form, built from [labels]. Only this module writes or parses its XML."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ LOOK = (
     ".covmis-quoted,.covmis-answered{border-left-width:.4rem}"
     ".covmis-link u,.covmis-link i{display:block;font-style:normal}.covmis-link b+i{font-weight:600}"
     ".covmis-link u{opacity:.7;font-size:.85em}"
-    # on a wide screen the texts are left, the answer is right of them, and stays in view
+    # On a wide screen the texts are on the left; the answer is on the right and stays in view.
     "@media (min-width:62rem){.covmis{display:grid;grid-template-columns:minmax(0,46rem) minmax(18rem,1fr);gap:1.5rem}"
     ".covmis-shown{grid-column:1}.covmis-asked{grid-column:2;position:sticky;top:0;align-self:start}}"
-    # a phone's bar at the top is wider than the phone; the texts need not be
+    # On a phone Label Studio's top bar is wider than the screen; the texts need not be.
     "@media (max-device-width:30rem){.covmis{max-width:23rem}}"
-    # what the task does not need: the panels of regions, which a post has not
+    # Hide what posts do not need: the panels for regions.
     ".lsf-sidepanels__wrapper,.lsf-tabs-panel{display:none!important}"
     ".lsf-sidepanels{padding:0!important}.lsf-editor{margin:0!important;min-width:0!important;width:100%}"
     ".lsf-bottombar,.lsf-bottombar__group{flex-wrap:wrap;height:auto!important}"
-    # the guideline, which its window shows without marks and lines
+    # Label Studio's instruction window shows the guideline without formatting.
     "[class*=modal] ul{list-style:disc;padding-inline-start:1.5rem}"
     "[class*=modal] ol{list-style:decimal;padding-inline-start:1.5rem}"
     "[class*=modal] :is(td,th){border:1px solid #8888;padding:.2rem .6rem}"
@@ -46,9 +46,9 @@ LOOK = (
 
 
 def label_config(scheme: Labels, *, deciding: bool = False, discussion: bool = False) -> str:
-    """The form: claim, post and context as text, one label by key, sub-labels where there are any, a comment.
+    """Build the form: claim, post and context as text, one label by key, sub-labels if any, a comment.
 
-    `deciding` adds everybody's labels as A, B, …, the reason and the error class; `discussion` the choice undecided.
+    `deciding` adds all labels as A, B, …, the reason and the error class. `discussion` adds the choice "undecided".
     """
     root = ET.Element("View", className="covmis")
     ET.SubElement(root, "Style").text = LOOK
@@ -101,7 +101,7 @@ def _words(root: ET.Element, name: str, hint: str) -> None:
 
 
 def study_config(path: Path, scheme: Labels) -> str:
-    """The study's form: written from [labels], unless somebody changed it by hand; then it is checked and used."""
+    """Return the study's form: built from [labels], or the user's edited form after a check."""
     form = f"<!-- {MARK} -->\n{label_config(scheme)}"
     kept = path.read_text("utf-8-sig") if path.exists() else ""
     if MARK in kept or not kept.strip():
@@ -113,7 +113,7 @@ def study_config(path: Path, scheme: Labels) -> str:
 
 
 def check_config(text: str, scheme: Labels, path: Path) -> None:
-    """Refuse a form whose answers could not be read: it needs claim, post, and a choice `label` of our values."""
+    """Refuse a form whose answers covmis cannot read: it needs claim, post, and a choice `label` with our values."""
     if "<!DOCTYPE" in text.upper():
         raise InputError("a label config has no DOCTYPE", file=path, remedy="Remove it")
     try:

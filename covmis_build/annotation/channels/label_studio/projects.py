@@ -1,7 +1,7 @@
 """A round's Label Studio projects: one per annotator, one for the discussion, one for the adjudicator.
 
-Which project is whose is in the round's label_studio.json, without any token; should that file be lost, the
-projects are found again by their descriptions.
+The round's label_studio.json records whose project is which, without tokens. If the file is lost, covmis finds the
+projects by their descriptions.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def push_round(
     config: str,
     guideline: str,
 ) -> list[tasks.SentProject]:
-    """Make or complete everybody's project."""
+    """Create or complete each annotator's project."""
     record.refuse_sealed(round_)
     items, answered = by_item(round_.asked()), _answered(round_)
     sent = []
@@ -78,7 +78,7 @@ def push_round(
 
 
 def _answered(round_: RoundFolder) -> dict[str, set[str]]:
-    """By person, the items to which their answer is in the record."""
+    """Return per annotator the items with a recorded answer."""
     current = present(round_.answers())
     mine = current[
         (current["phase"] == Phase.INDEPENDENT) & current["status"].isin([Status.GIVEN, Status.SKIPPED])
@@ -87,7 +87,7 @@ def _answered(round_: RoundFolder) -> dict[str, set[str]]:
 
 
 def pull_round(server: LabelStudio, round_: RoundFolder, *, now: str) -> Pulled:
-    """Bring back everybody's answers, and what the discussion and the adjudicator have decided."""
+    """Import all annotators' answers and the decisions of the discussion and the adjudicator."""
     pulled, every, drafts, missing = Pulled(round_.number), list[Answer](), dict[str, int](), set[str]()
     try:
         for name, brought in _read(server, round_):
@@ -106,7 +106,7 @@ def pull_round(server: LabelStudio, round_: RoundFolder, *, now: str) -> Pulled:
                 pulled.notes.append(
                     Problem(name, what, "A draft is no answer: open the post and press Submit")
                 )
-    finally:  # what has come back is recorded, also where the server goes away in between
+    finally:  # Record what was imported even if the server fails before the end.
         pulled.came(every, by_item(round_.asked()))
         record.count(pulled, round_, every, now=now)
     _note_people(round_, drafts, missing)
@@ -118,16 +118,16 @@ def pull_round(server: LabelStudio, round_: RoundFolder, *, now: str) -> Pulled:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """How a round's labels on Label Studio compare with those in the record."""
+    """Comparison of a round's labels in Label Studio with the record."""
 
     round: str
     labels: int
     differ: tuple[str, ...]
-    """The items whose label there is another one, is missing, or is not in the record."""
+    """Items whose label in Label Studio differs from the record, is missing, or is not recorded."""
 
     @property
     def sentence(self) -> str:
-        """The outcome in words."""
+        """Return the result as text."""
         if not self.differ:
             return f"Round {self.round}: Label Studio has the same {self.labels} labels"
         return (
@@ -137,7 +137,7 @@ class Compared:
 
 
 def compare_round(server: LabelStudio, round_: RoundFolder) -> Compared:
-    """Compare what is on Label Studio with what came from there and is in the record; nothing is recorded."""
+    """Compare Label Studio's labels with the recorded ones from there. Nothing is recorded."""
     there: list[Answer] = []
     for _, brought in _read(server, round_):
         if not isinstance(brought, Problem):
@@ -161,7 +161,7 @@ def _place(answer: Answer) -> tuple[str, str, str]:
 
 
 def _recorded(labels: pd.DataFrame) -> dict[tuple[str, str, str], Label]:
-    """The present labels by item, phase and person."""
+    """Return the current labels by item, phase and annotator."""
     return {
         (row.item_id, row.phase, row.annotator): row
         for row in labels_of(present(labels))
@@ -170,7 +170,7 @@ def _recorded(labels: pd.DataFrame) -> dict[tuple[str, str, str], Label]:
 
 
 def _read(server: LabelStudio, round_: RoundFolder) -> Iterator[tuple[str, tasks.Brought | Problem]]:
-    """What each project of the round holds, or that it is not there any more."""
+    """Return the content of each project of the round; a missing project is marked as such."""
     projects = known_projects(round_)
     if not projects:
         return
@@ -187,7 +187,7 @@ def _read(server: LabelStudio, round_: RoundFolder) -> Iterator[tuple[str, tasks
 
 
 def _older(round_: RoundFolder, answers: Sequence[Answer], every: pd.DataFrame) -> list[Problem]:
-    """Answers that are older than the record's and say something else: a server that was restored from a copy."""
+    """Report answers that differ from the record and are older: the server was probably restored from a backup."""
     labels = _recorded(every)
     differ = [
         answer.item_id
@@ -215,7 +215,7 @@ def adjudicate_round(
     discuss: bool,
     now: str,
 ) -> Pulled:
-    """Bring back what has been decided, then send what is to be discussed, and what goes to the adjudicator."""
+    """Import decisions, then send the open disagreements to the discussion or the adjudicator."""
     pulled = pull_round(server, round_, now=now) if known_projects(round_) else Pulled(round_.number)
     frozen, labels = round_.items(), round_.labels()
     talk, third = adjudication.to_decide(frozen, labels, round_.per_item, discuss=discuss)
@@ -229,7 +229,7 @@ def adjudicate_round(
             continue
         said = adjudication.versions(frozen, labels, wanted, seed=seed)
         talked = adjudication.talked(labels) if name == THIRD else {}
-        more = {item: {"said": _said(said[item], talked.get(item, ""))} for item in wanted}
+        more = {item: {"said": _labels_as_text(said[item], talked.get(item, ""))} for item in wanted}
         sent = tasks.send_project(
             server, items, wanted, DISCUSSION if name == DISCUSSION else who, study=study, number=round_.number,
             config=label_config(round_.scheme, deciding=True, discussion=name == DISCUSSION), guideline=guideline,
@@ -240,14 +240,14 @@ def adjudicate_round(
 
 
 def _deleted(name: str, project: KnownProject) -> Problem:
-    """Somebody has removed a project: what was brought back before is in the record, the rest can be asked again."""
+    """Report a deleted project. Imported answers are recorded; the other items can be sent again."""
     again = "`covmis round push`" if project.phase == Phase.INDEPENDENT else "`covmis round adjudicate`"
     return Problem(
         name, f"the project {project.project} is not on Label Studio any more", f"{again} makes it again"
     )
 
 
-def _said(versions: Sequence[tuple[str, str, str]], talked: str) -> str:
+def _labels_as_text(versions: Sequence[tuple[str, str, str]], talked: str) -> str:
     lines = [
         f"{letter}: {label}" + (f" ({comment})" if comment else "") for letter, label, comment in versions
     ]
@@ -255,21 +255,21 @@ def _said(versions: Sequence[tuple[str, str, str]], talked: str) -> str:
 
 
 class KnownProject(Struct, frozen=True):
-    """A project of a round: its number on the server, whose it is, and what its answers are."""
+    """A project of a round: its id on the server, its owner, and its phase."""
 
     project: int
     who: str
     phase: Phase
     repaired: dict[str, str] = {}
-    """Items whose task showed another text, and when the last push put it back, by the server's clock."""
+    """Items whose task showed another text → when the last push repaired it (server time)."""
     drafts: int = 0
-    """Drafts that the last pull found, and no answer to their items."""
+    """Drafts at the last pull, of items without an answer."""
     missing: bool = False
-    """Whether the last pull found no user of this name."""
+    """True if the last pull found no user of this name."""
 
 
 class _Known(Struct, frozen=True):
-    """label_studio.json."""
+    """The content of label_studio.json."""
 
     url: str = ""
     projects: dict[str, KnownProject] = {}
@@ -288,19 +288,19 @@ def _known(round_: RoundFolder) -> _Known:
 
 
 def known_projects(round_: RoundFolder) -> dict[str, KnownProject]:
-    """The round's projects by name."""
+    """Return the round's projects by name."""
     return _known(round_).projects
 
 
 def project_address(round_: RoundFolder, name: str) -> str:
-    """Where a project's tasks are listed; empty if the round has none of this name."""
+    """Return the URL of a project's task list; empty if the round has no such project."""
     known = _known(round_)
     project = known.projects.get(name)
     return f"{known.url}/projects/{project.project}/data" if project else ""
 
 
 def _remembered(round_: RoundFolder, url: str, name: str) -> int | None:
-    """The number of the project that this round has on this server."""
+    """Return the recorded id of this round's project on this server."""
     known = _known(round_)
     return known.projects[name].project if known.url == url and name in known.projects else None
 
@@ -308,7 +308,7 @@ def _remembered(round_: RoundFolder, url: str, name: str) -> int | None:
 def _remember(
     round_: RoundFolder, url: str, name: str, sent: tasks.SentProject, who: str, phase: Phase
 ) -> None:
-    """Note which project this is, and which of its tasks have been repaired."""
+    """Record the project and its repaired tasks."""
     before = known_projects(round_).get(name)
     repaired = before.repaired if before and before.project == sent.project else {}
     project = KnownProject(
@@ -318,7 +318,7 @@ def _remember(
 
 
 def _note_people(round_: RoundFolder, drafts: Mapping[str, int], missing: Collection[str]) -> None:
-    """Keep how many drafts each project holds and whose user is missing, for those who ask how far people are."""
+    """Record drafts and missing users per project, for `covmis round status`."""
     known = _known(round_)
     projects = {
         name: msgspec.structs.replace(project, drafts=drafts.get(name, 0), missing=name in missing)
@@ -334,7 +334,7 @@ def _write_known(round_: RoundFolder, known: _Known) -> None:
 
 
 def forget_tasks(server: LabelStudio, rounds: Sequence[RoundFolder], post_ids: Sequence[str]) -> int:
-    """Purge posts from all projects of these rounds; how many tasks that removed."""
+    """Purge posts from all projects of these rounds. Returns the number of removed tasks."""
     wanted, count = set(post_ids), 0
     for round_ in rounds:
         for project in known_projects(round_).values():

@@ -1,7 +1,7 @@
-"""A Label Studio server of one's own: its own environment, SQLite, this machine only, no outside connection.
+"""A local Label Studio server with its own environment and SQLite. It listens on this machine only, without outside access.
 
-Everything lies in one folder outside every study, readable by its owner alone: the environment, the data, and the
-users with their passwords and tokens. COVMIS_LABEL_STUDIO_HOME names another folder.
+One folder outside every study, readable only by its owner, contains the environment, the data, and the users with
+their passwords and tokens. COVMIS_LABEL_STUDIO_HOME names another folder.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ADMIN = "admin"
 HOST = "127.0.0.1"
 PORT = 8092
 DOMAIN = "covmis.invalid"
-"""Where the local users' e-mail addresses end: a name that can never be anybody's."""
+"""Domain of the local users' e-mail addresses; `.invalid` can never be registered."""
 
 SWITCHES = {
     "LABEL_STUDIO_COLLECT_ANALYTICS": "false",
@@ -41,10 +41,10 @@ SWITCHES = {
     "LABEL_STUDIO_SENTRY_DSN": "",
     "LABEL_STUDIO_FRONTEND_SENTRY_DSN": "",
     "LABEL_STUDIO_DISABLE_SIGNUP_WITHOUT_LINK": "true",
-    # A page elsewhere whose name leads to this machine (DNS rebinding) learns nothing.
+    # This blocks a page elsewhere whose name resolves to this machine (DNS rebinding).
     "LABEL_STUDIO_ALLOWED_HOSTS": f"{HOST},localhost",
     "LABEL_STUDIO_CORS_ALLOW_ALL_ORIGINS": "false",
-    # Whatever still wants to go outside meets a closed door on this machine.
+    # Any remaining outside request goes to a closed port of this machine.
     "HTTP_PROXY": "http://127.0.0.1:9",
     "HTTPS_PROXY": "http://127.0.0.1:9",
     "NO_PROXY": "127.0.0.1,localhost",
@@ -65,7 +65,7 @@ WSGIHandler.__call__ = closed_or_answer
 from label_studio.server import main
 sys.exit(main())
 """
-"""Starts the server without the pages that it would show to visitors who are not logged in, but for the login itself."""
+"""Start the server with only the login page for visitors who are not logged in."""
 
 USERS = """
 import json, os, sys
@@ -88,33 +88,33 @@ for one in json.load(sys.stdin):
     Token.objects.filter(user=user).delete()
     Token.objects.create(user=user, key=one["token"])
 """
-"""Makes the annotators ordinary users, all in one go: the server's own `init` takes seconds each and makes admins."""
+"""Create all annotators at once as ordinary users: the server's `init` takes seconds each and creates admins."""
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """The folder of the local server and what is known about it."""
+    """The folder of the local server and its state."""
 
     home: Path
 
     @property
     def environment(self) -> Path:
-        """Its virtual environment."""
+        """The virtual environment."""
         return self.home / "env"
 
     @property
     def data(self) -> Path:
-        """Its database and files."""
+        """The database and files."""
         return self.home / "data"
 
     @property
     def users_file(self) -> Path:
-        """Addresses, passwords and tokens of its users; readable by the owner alone."""
+        """E-mail addresses, passwords and tokens of the users; readable only by the owner."""
         return self.home / "users.json"
 
     @property
     def running_file(self) -> Path:
-        """Process and address of the running server."""
+        """Process id and URL of the running server."""
         return self.home / "running.json"
 
     def users(self) -> dict[str, dict[str, str]]:
@@ -122,7 +122,7 @@ class Server:
         return _read(self.users_file)
 
     def address(self) -> str:
-        """Where the running server answers; empty if it is not running."""
+        """URL of the running server; empty if it is not running."""
         running = _read(self.running_file)
         return str(running["url"]) if running and _alive(int(running["pid"])) else ""
 
@@ -136,14 +136,14 @@ class Server:
 
     @property
     def sentences(self) -> list[str]:
-        """Whether it runs, and for whom."""
+        """Return as text whether the server runs, and its users."""
         url = self.address()
         running = f"Running at {url}." if url else "Not running. Start it with `covmis label-studio up`."
         return [running, f"Users: {', '.join(sorted(self.users())) or 'none yet'}. Its folder: {self.home}"]
 
 
 def local_server() -> Server:
-    """The server of the person who is logged in."""
+    """Return the server of the logged-in user."""
     chosen = os.environ.get("COVMIS_LABEL_STUDIO_HOME")
     base = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
     return Server(Path(chosen) if chosen else Path(base) / "covmis" / "label-studio")
@@ -153,9 +153,9 @@ def up(
     server: Server, codes: Collection[str], *, port: int = 0, say: Callable[[str], None],
     progress: Progress = silent,
 ) -> str:  # fmt: skip
-    """Start the server, setting it up on the first time; its address. A running one only gets missing users.
+    """Start the server, after set-up the first time, and return its URL. A running server only gets missing users.
 
-    Missing are also those whom somebody has deleted on the server.
+    Users deleted on the server also count as missing.
     """
     server.home.mkdir(parents=True, exist_ok=True)
     server.home.chmod(0o700)
@@ -181,7 +181,7 @@ def _add_users(server: Server, users: Sequence[Mapping[str, str]], progress: Pro
 
 
 def _addresses(url: str, token: str) -> set[str]:
-    """The e-mail addresses of the server's users."""
+    """Return the e-mail addresses of the server's users."""
     import httpx
 
     head = {"Authorization": f"Token {token}"}
@@ -193,7 +193,7 @@ def _addresses(url: str, token: str) -> set[str]:
 
 
 def down(server: Server) -> bool:
-    """Stop the server; whether it was running."""
+    """Stop the server. True if it was running."""
     running = _read(server.running_file)
     if not running or not _alive(int(running["pid"])):
         server.running_file.unlink(missing_ok=True)
@@ -220,7 +220,7 @@ def _user(code: str) -> dict[str, str]:
 
 
 def _install(server: Server, say: Callable[[str], None], progress: Progress) -> None:
-    """Make the server's environment from the lock, once."""
+    """Install the server's environment from the lock file, once."""
     if (server.environment / "bin" / "label-studio").exists():
         return
     say("Setting up Label Studio in an environment of its own (once; about 1 GB and some minutes) …")
@@ -246,7 +246,7 @@ def _install(server: Server, say: Callable[[str], None], progress: Progress) -> 
 
 
 def lock_file() -> Path:
-    """The lock of the server's environment: next to the package in a wheel, in requirements/ in a checkout."""
+    """Return the lock file of the server's environment: next to the package in a wheel, in requirements/ in a checkout."""
     here = Path(__file__)
     for place in (
         here.with_name("label-studio.lock"),
@@ -258,13 +258,13 @@ def lock_file() -> Path:
 
 
 MIGRATIONS = 396
-"""How many steps the database of the locked version is made in."""
+"""Number of database migrations of the locked version."""
 
 
 def _initialise(
     server: Server, admin: Mapping[str, str], say: Callable[[str], None], progress: Progress
 ) -> None:
-    """Make the database and its first user, once; killed in the middle, the next start does it again."""
+    """Create the database and its first user, once. After an interruption the next start repeats it."""
     done = server.home / "initialised"
     if done.exists():
         return
@@ -281,7 +281,7 @@ def _initialise(
 
 
 def _migrated(server: Server) -> int:
-    """How many of its steps the database has behind it; it says nothing itself while it is made."""
+    """Return the number of finished migrations; Label Studio does not report progress itself."""
     path = server.data / "label_studio.sqlite3"
     with contextlib.suppress(sqlite3.Error):
         database = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=0.1)
@@ -298,7 +298,7 @@ def _run(
     meanwhile: Callable[[], None] = lambda: None,
     **more: str,
 ) -> None:
-    """Run the server's own Python; its output goes to the log, secrets travel by environment or standard input."""
+    """Run the server's Python. Output goes to the log; secrets go through the environment or standard input."""
     server.data.mkdir(parents=True, exist_ok=True)
     with subprocess.Popen(  # noqa: S603 - the environment's own interpreter
         [str(server.environment / "bin" / "python"), *words], env=_surroundings(server, more), cwd=server.home,
@@ -311,7 +311,7 @@ def _run(
                     told, _ = running.communicate(given, timeout=0.5)
                     break
                 except subprocess.TimeoutExpired:
-                    given = None  # it has been handed over
+                    given = None  # already passed on
                     meanwhile()
         except BaseException:
             running.kill()
@@ -322,9 +322,9 @@ def _run(
 
 
 def _surroundings(server: Server, more: Mapping[str, str]) -> dict[str, str]:
-    """The environment of its processes: a few plain things of ours, and the switches.
+    """Return the environment of the server's processes: a few basic variables, and our switches.
 
-    Label Studio takes any setting from the environment, also under plain names like HOST or DEBUG.
+    Label Studio reads settings from the environment, also under plain names such as HOST or DEBUG.
     """
     plain = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ", "SYSTEMROOT")
     kept = {name: os.environ[name] for name in plain if name in os.environ}
@@ -332,7 +332,7 @@ def _surroundings(server: Server, more: Mapping[str, str]) -> dict[str, str]:
 
 
 def _start(server: Server, port: int, say: Callable[[str], None]) -> str:
-    """Start the server on this port, or on the first free one that it gets: another may take it meanwhile."""
+    """Start the server on this port or the first free one. Another program may take a port in between."""
     if port and not _is_free(port):
         raise InputError(f"port {port} is in use", remedy="Name another with --port")
     until = time.monotonic() + 180
@@ -343,7 +343,7 @@ def _start(server: Server, port: int, say: Callable[[str], None]) -> str:
         try:
             if _answers(server, process, url, until):
                 return url
-        except BaseException:  # interrupted: nothing half-started stays
+        except BaseException:  # interrupted: leave no half-started server
             down(server)
             process.poll()
             raise
@@ -370,7 +370,7 @@ def _launch(server: Server, url: str) -> subprocess.Popen[bytes]:
 
 
 def _answers(server: Server, process: subprocess.Popen[bytes], url: str, until: float) -> bool:
-    """Wait until it knows our token. Any other server at this address does not; then Label Studio has gone elsewhere."""
+    """Wait until the server accepts our token. If another server does not, Label Studio has chosen another port."""
     import httpx
 
     head = {"Authorization": f"Token {server.users()[ADMIN]['token']}"}
@@ -378,7 +378,7 @@ def _answers(server: Server, process: subprocess.Popen[bytes], url: str, until: 
         with contextlib.suppress(httpx.HTTPError):
             answer = httpx.get(f"{url}/api/current-user/whoami", headers=head, timeout=5, trust_env=False)
             if answer.status_code == httpx.codes.OK:
-                process.returncode = 0  # it outlives us: nobody here waits for its end
+                process.returncode = 0  # The server outlives us: nothing here waits for its end.
                 return True
             if answer.status_code in {httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN}:
                 return False
@@ -401,7 +401,7 @@ def _is_free(port: int) -> bool:
 
 
 def _exists(pid: int) -> bool:
-    """Whether there is such a process: one that is ending has no command line any more, but still holds its port."""
+    """True if the process exists. A process that is ending has no command line but still holds its port."""
     with contextlib.suppress(ChildProcessError, OSError):
         os.waitpid(pid, os.WNOHANG)
     try:
@@ -412,7 +412,7 @@ def _exists(pid: int) -> bool:
 
 
 def _alive(pid: int) -> bool:
-    """Whether this process runs and is a Label Studio: process numbers are used again."""
+    """True if this process is a running Label Studio; process ids are reused."""
     if not _exists(pid):
         return False
     line = Path(f"/proc/{pid}/cmdline")
@@ -420,7 +420,7 @@ def _alive(pid: int) -> bool:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """What a file of ours says; one that only now cannot be read is an error, or everybody would get a new password."""
+    """Read one of our files. An unreadable file is an error; otherwise all users would get new passwords."""
     try:
         record = json.loads(path.read_text("utf-8"))
     except (FileNotFoundError, ValueError):
@@ -433,6 +433,6 @@ def _write_private(path: Path, value: Any) -> None:
 
 
 def _write_private_text(path: Path, text: str) -> None:
-    """Write a file that nobody else may read, not even for a moment."""
+    """Write a file that only the owner can read from its first moment."""
     with storage.replacing(path, private=True) as beside:
         beside.write_text(text, "utf-8")

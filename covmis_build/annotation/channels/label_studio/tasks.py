@@ -1,7 +1,7 @@
-"""A round and its Label Studio projects: what goes there, and what comes back as answers, each checked.
+"""Convert a round's items to Label Studio tasks, and tasks back to checked answers.
 
-The interface of Label Studio takes anything: unknown labels, empty results, a second answer by one person, changes
-by others. So everything that comes back is looked at, and what cannot be used is said in plain words.
+Label Studio's API accepts anything: unknown labels, empty results, a second answer by the same user, changes by
+others. So covmis checks everything that it imports and reports what it cannot use.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def task_data(row: Mapping[str, Any], more: Mapping[str, str] | None = None) -> dict[str, str]:
-    """What a task shows of a frozen item, and the id by which it is known."""
+    """Return what a task shows of a frozen item, and its id."""
     cells = fixed_cells(row)
     return {
         "uid": cells["item_id"],
@@ -57,7 +57,7 @@ LOOKS = {"Link": "link", "Quoted post": "quoted", "In reply to": "answered"}
 
 
 def beside(parts: Sequence[tuple[str, str]]) -> str:
-    r"""What stands beside a post, as one would see it; addresses are seen, and cannot be clicked by accident.
+    r"""Format the context of a post as HTML. URLs are visible but cannot be clicked by accident.
 
     >>> beside([("Date", "2020-03-01"), ("Link", "A <b>page</b>\nhttps://example.org")])
     '<div class="covmis-part"><b>Date</b>2020-03-01</div><div class="covmis-part covmis-link"><b>Link</b><i>A &lt;b&gt;page&lt;/b&gt;</i><u>https://example.org</u></div>'
@@ -77,7 +77,7 @@ def _line(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SentProject:
-    """Somebody's project, and how many tasks it has got and has."""
+    """An annotator's project: tasks sent and tasks in total."""
 
     annotator: str
     project: int
@@ -85,7 +85,7 @@ class SentProject:
     tasks: int
     url: str
     repaired: Mapping[str, str] = field(default_factory=dict)
-    """Items whose task showed something else, and when that was put right, by the server's clock."""
+    """Items whose task showed something else → when it was repaired (server time)."""
 
 
 def send_project(  # noqa: PLR0913 - a project is all of these
@@ -102,7 +102,7 @@ def send_project(  # noqa: PLR0913 - a project is all of these
     remembered: int | None = None,
     answered: Collection[str] = frozenset(),
 ) -> SentProject:
-    """Make or complete this person's project: the form, the guideline, and each of these items once, in order."""
+    """Create or complete an annotator's project: the form, the guideline, and each item once, in order."""
     key = project_key([row["shown"] for row in items.values()], number, who)
     settings = {
         "label_config": config,
@@ -126,14 +126,14 @@ def send_project(  # noqa: PLR0913 - a project is all of these
 
 @dataclass(frozen=True, slots=True)
 class Brought:
-    """What came back from one project."""
+    """The answers and problems of one project."""
 
     answers: Sequence[Answer]
     problems: Sequence[Problem]
     drafts: Sequence[str] = ()
-    """Items without an answer of which somebody has saved a draft."""
+    """Items with a saved draft but no answer."""
     missing: bool = False
-    """Whether the server has no such user."""
+    """True if the server has no such user."""
 
 
 def bring_back(  # noqa: PLR0913 - a project is all of these
@@ -149,11 +149,11 @@ def bring_back(  # noqa: PLR0913 - a project is all of these
     anybody: bool = False,
     repaired: Mapping[str, str] | None = None,
 ) -> Brought:
-    """This person's answers, and what is wrong with what is there. `anybody`: a discussion, where all may answer.
+    """Import an annotator's answers and list the problems. With `anybody` (discussion) all users may answer.
 
-    `labels` are those in the record: one that is not on its task any more has been taken back. An answer keeps the
-    hash with which it was recorded until it is saved again, whatever its task shows later; one that is not in the
-    record and is older than the last repair of its task may have been given to the altered text, and is stale.
+    `labels` are the recorded ones: a label that is no longer on its task was withdrawn. An answer keeps its recorded
+    hash until it is saved again, even if the task changed since. A new answer that is older than the last repair of its
+    task may refer to the altered text, so it is stale.
     """
     own = None if anybody else user_of(who, users)
     problems: list[Problem] = []
@@ -175,7 +175,7 @@ def bring_back(  # noqa: PLR0913 - a project is all of these
         if uid not in items:
             problems.append(Problem(where, f"the item '{uid}' is not in this round", "Remove the task"))
             continue
-        if not items[uid]["salt"]:  # purged: its label stays as it was given
+        if not items[uid]["salt"]:  # purged: its label is kept
             continue
         answer, wrong = _one_task(task, uid, who, own, users, scheme)
         if answer is not None:
@@ -209,7 +209,7 @@ def _with_withdrawals(
     server: LabelStudio, project: int, who: str, answers: Mapping[str, Answer], problems: list[Problem],
     blank: Sequence[str], labels: pd.DataFrame, phase: Phase,
 ) -> Brought:  # fmt: skip
-    """The answers, what is taken back by a task without one, and which of those have only been begun."""
+    """Return the answers, the withdrawals (tasks without an answer), and the items that have only a draft."""
     open_ = [uid for uid in dict.fromkeys(blank) if uid not in answers]
     drafts = server.drafts(project) if open_ else set()
     begun = [uid for uid in open_ if uid in drafts]
@@ -218,14 +218,14 @@ def _with_withdrawals(
 
 
 def _answered_to(answer: Answer, recorded: Label | None, now: str, repaired: str) -> str:
-    """The hash of what was shown when this answer was saved, as far as the server can tell."""
+    """Return the hash of what the task showed when this answer was saved, as far as the server can tell."""
     if recorded is not None and own_time(recorded) == answer.given_at:
         return recorded.shown  # not saved again since
     return now if answer.given_at > repaired else f"before-repair-{now}"
 
 
 def _one_of_two(first: Answer, second: Answer) -> Answer:
-    """Of the answers to two copies of a task the later; neither counts where they differ."""
+    """Return the later of the answers to two copies of a task; none if they differ."""
     later = max(first, second, key=lambda answer: answer.given_at)
     if (first.label, first.status) == (second.label, second.status):
         return later
@@ -236,7 +236,7 @@ def _one_of_two(first: Answer, second: Answer) -> Answer:
 def _one_task(
     task: Task, uid: str, who: str, own: int | None, users: Mapping[int, str], scheme: Labels
 ) -> tuple[Answer | None, list[str]]:  # fmt: skip
-    """The answer to one task, if there is one, and what is wrong with it."""
+    """Return the answer to one task, if any, and its problems."""
     wrong: list[str] = []
     mine = []
     for annotation in sorted(task.annotations, key=lambda annotation: (annotation.updated_at, annotation.id)):
@@ -263,12 +263,12 @@ def _one_task(
 
 
 def _name(number: int | None, users: Mapping[int, str]) -> str:
-    """A user's code: the beginning of their address, because names stay out of the record."""
+    """Return a user's code: the part of the e-mail address before @. The record contains no names."""
     return users.get(number, f"user {number}").partition("@")[0] if number is not None else "somebody"
 
 
 def _answer(annotation: Annotation, uid: str, who: str, *, open_: bool = False) -> Answer:
-    """One annotation as an answer, not yet checked against the scheme; a discussion may leave an item open."""
+    """Convert an annotation to an answer, not yet checked against the scheme. With `open_` it may be undecided."""
     parts: dict[str, list[str]] = {}
     for part in annotation.result or []:
         chosen = (part.value.choices or part.value.text or []) if part.value else []
@@ -297,9 +297,9 @@ def _answer(annotation: Annotation, uid: str, who: str, *, open_: bool = False) 
 
 
 def shown_now(data: Mapping[str, Any], frozen: Mapping[str, Any]) -> str:
-    """The hash of what the task shows: the frozen one, unless somebody changed the task."""
+    """Return the hash of what the task shows: the frozen one unless the task was changed."""
     ours = task_data(frozen)
-    if "beside" not in data:  # a task that was sent before it had one
+    if "beside" not in data:  # Tasks sent by older versions have no `beside`.
         del ours["beside"]
     now = {name: data.get(name) for name in ours}
     if now == ours:
