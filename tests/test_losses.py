@@ -146,7 +146,9 @@ def test_a_round_with_blank_cells_says_so_before_it_is_sealed_and_released(tmp_p
     opened = study.open_round()
     with pytest.raises(InputError, match="nothing to release"):
         study.release()
+    assert "`covmis round push`" in opened.status().next
     opened.push(channel="csv")
+    assert opened.status().next.startswith("wait for a1"), "the object that was there before the push"
     for code in ("a1", "a2"):
         path = study.places.rounds / f"001/sheets/{code}.csv"
         sheet = pd.read_csv(path, dtype=str, keep_default_na=False).sort_values("item_id", ignore_index=True)

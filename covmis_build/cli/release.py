@@ -7,7 +7,6 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from covmis_build.cli.command import Printed
 from covmis_build.cli.console import StudyOption
 from covmis_build.cli.options import RunOption
 from covmis_build.engine import Progress, silent
@@ -61,13 +60,7 @@ def verify(
     """
     from covmis_build.study.verify import verify
 
-    path = file or open_study(folder).places.release
-    checks = verify(path, signers=signers)
-    failed = sum(not check.passed for check in checks)
-    rows = [{"check": check.what, "passed": check.passed, "detail": check.detail} for check in checks]
-    problem = f"{path}: {failed} of {len(checks)} checks failed" if failed else ""
-    data = {"file": str(path), "passed": not failed, "checks": rows}
-    return Printed(data, [*map(str, checks)], failed=problem)
+    return verify(file or open_study(folder).places.release, signers=signers)
 
 
 def hydrate(

@@ -25,7 +25,7 @@ from covmis_build.queries.tuning import (
     read_keywords,
     readable_keywords,
 )
-from covmis_build.queries.units import terms_of
+from covmis_build.queries.units import languages_of_function_words, terms_of
 from covmis_build.report.result import Result
 from covmis_build.text import turkish
 from covmis_build.text.expression import foreign
@@ -218,6 +218,12 @@ class Claim:
         return "\n".join(line if keywords_of(line)[1] else tag + line for line in lines)
 
 
+def claim_language(study: Study, text: str, language: str | None) -> str:
+    """Return a claim's language; where none is given, the study's language that has most function words in it, if any."""
+    likely = () if language else languages_of_function_words(text, least=2)
+    return language or next((code for code in study.settings.cleaning.languages if code in likely), "")
+
+
 def claims_of(study: Study) -> list[Claim]:
     """Return the claims of the current claim list."""
     path = study.places.claims_csv
@@ -225,6 +231,6 @@ def claims_of(study: Study) -> list[Claim]:
         return []
     rows = read_claims(path, "csv")[["claim_id", "text", "language", "keywords"]]
     return [
-        Claim(claim, text, language or "", list(lines))
+        Claim(claim, text, claim_language(study, text, language), list(lines))
         for claim, text, language, lines in rows.itertuples(index=False)
     ]

@@ -18,7 +18,7 @@ from covmis_build.queries.build import build_queries, common_language, keywords_
 from covmis_build.queries.suggest import READ, Suggestions, suggest
 from covmis_build.report.result import Result
 from covmis_build.report.summary import Listing
-from covmis_build.study.keywords import remarks_on
+from covmis_build.study.keywords import claim_language, remarks_on
 from covmis_build.text.expression import as_written, parse
 from covmis_build.text.rendering import Platform, render
 
@@ -231,7 +231,8 @@ def suggest_queries(
     row = next((row for row in rows if row["claim_id"] == claim), None)
     if row is None and " " not in claim and (claim.isascii() or not claim.isalpha()):
         raise NoClaim.of(claim, (row["claim_id"] for row in rows))
-    text, language = (row["text"], row["language"] or "") if row else (claim, "")
+    text, language = (row["text"], row["language"]) if row else (claim, "")
+    language = claim_language(study, text, language)
     if study.places.has_files:
         with study.words(progress) as index:
             if index.size:

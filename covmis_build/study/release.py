@@ -182,13 +182,14 @@ def checks(study: Study) -> list[ReleaseCheck]:
     changed = (
         f"sealed rounds that changed: {', '.join(broken)}; `covmis round verify` says what" if broken else ""
     )
-    return [
+    found = [
         ReleaseCheck(all(study.stages().values()), "tables are current", "tables are out of date: `covmis run`"),
         ReleaseCheck(not broken, "seals hold", changed),
         *release_checks(
             study.settings.release, {round_.number: round_.sealed for round_ in study.rounds if not round_.pilot}
         ),
     ]  # fmt: skip
+    return [each._replace(remedy="") if each.passed else each for each in found]
 
 
 def _facts(

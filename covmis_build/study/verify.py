@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 import tempfile
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -25,12 +26,13 @@ from covmis_build.corpus.release import make_corpus
 from covmis_build.corpus.release_facts import from_json
 from covmis_build.corpus.resources import MISINFORMATION, PAIRS, SPLITS, WEIGHTS
 from covmis_build.corpus.verify import bundled_corpus, check_bundle, check_corpus, check_release
-from covmis_build.errors import InputError, doubted
+from covmis_build.errors import CheckFailed, InputError, doubted
 from covmis_build.evaluation.split import release_splits
 from covmis_build.keyed import uniform
 from covmis_build.options import RANKED, Release
 from covmis_build.places import Places
 from covmis_build.queries.build import build_queries
+from covmis_build.report.result import Result
 from covmis_build.sampling import draw
 from covmis_build.study.beside import weights_of
 from covmis_build.study.estimate import figures_of
@@ -39,7 +41,7 @@ from covmis_build.study.release import counted_facts
 from covmis_build.study.round_settings import settings_of_rounds, with_all_draws
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import pandas as pd
 
@@ -47,10 +49,45 @@ if TYPE_CHECKING:
     from covmis_build.corpus.bundle import Manifest
     from covmis_build.corpus.release_facts import ReleaseFacts
     from covmis_build.estimation.shares import Estimates
+    from covmis_build.report.summary import Summary
     from covmis_build.settings import Settings
 
 
-def verify(path: Path | str, *, signers: Path | str | None = None) -> list[Check]:
+@dataclass(frozen=True, slots=True, repr=False)
+class VerifiedFile(Result):
+    """The checks of a release, of one of its files or of a bundle; iterates over them."""
+
+    file: Path = field(compare=False)
+    checks: list[Check]
+
+    def __iter__(self) -> Iterator[Check]:
+        return iter(self.checks)
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing failed."""
+        return all(check.passed for check in self.checks)
+
+    @property
+    def summary(self) -> Summary:
+        """One line per check."""
+        return [*map(str, self.checks)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The checks, as `covmis verify --json` prints them."""
+        rows = [
+            {"check": check.what, "passed": check.passed, "detail": check.detail} for check in self.checks
+        ]
+        return {"file": str(self.file), "passed": self.passed, "checks": rows}
+
+    def check(self) -> None:
+        """Raise if a check failed."""
+        failed = sum(not check.passed for check in self.checks)
+        if failed:
+            raise CheckFailed(f"{self.file}: {failed} of {len(self.checks)} checks failed")
+
+
+def verify(path: Path | str, *, signers: Path | str | None = None) -> VerifiedFile:
     """Run every check that this file or folder allows, and return the results.
 
     `signers`: a file of SSH keys, one of which must have signed the release.
@@ -58,6 +95,10 @@ def verify(path: Path | str, *, signers: Path | str | None = None) -> list[Check
     path, signers = Path(path), Path(signers) if signers is not None else None
     if not path.exists():
         raise InputError("is not there", file=path, remedy="Name a corpus, or make one with `covmis release`")
+    return VerifiedFile(path, _checks(path, signers))
+
+
+def _checks(path: Path, signers: Path | None) -> list[Check]:
     if path.suffix == ".zip":
         return _bundle(path)
     if path.is_dir() or (path.parent / CHECKSUMS).is_file():

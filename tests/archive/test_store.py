@@ -235,6 +235,20 @@ def test_a_file_that_ends_the_process_that_reads_it_is_one_that_cannot_be_read(
     assert {row["outcome"] for row in reads.intake if row["file"] == "archive/bad.jsonl"} == {"refused"}
 
 
+def test_one_broken_id_in_a_hundred_costs_only_its_row(tmp_path, reads):
+    rows = [f"{1250812508125081253 + 4099 * at},garlic {at}" for at in range(150)]
+    rows[77] = "10920481672128635e+18,broken"
+    write(tmp_path / "archive/a.jsonl", tweet(1))
+    (tmp_path / "archive/b.csv").write_text("\n".join(["tweet_id,text", *rows]))
+    reads()
+    assert len(reads.texts) == 150
+    (line,) = reads.unreadable
+    assert (line["offset"], line["problem"]) == (
+        79,
+        "the id 10920481672128635e+18 was broken by a spreadsheet",
+    )
+
+
 def test_broken_ids_are_an_error_wherever_they_stand(tmp_path, reads):
     write(tmp_path / "archive/a.jsonl", tweet(1))
     (tmp_path / "archive/b.csv").write_text("tweet_id,text\n1.25E+18,hello\n")
