@@ -166,6 +166,7 @@ def test_a_round_with_blank_cells_says_so_before_it_is_sealed_and_released(tmp_p
     opened.report()
     report = (study.places.rounds / "001/report.html").read_text("utf-8")
     assert "2 posts with all their labels and comments, and 1 post with only one label" in report
+    assert "a: Garlic cures" in report, "tables by claim have the claim's words"
     for at, label in ((1, "favor"), (2, "favor"), (3, "favor")):
         opened.decide(sheet["item_id"][at], label)
     settled = opened.adjudicate()

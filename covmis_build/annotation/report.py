@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, to_builtins
@@ -101,6 +101,8 @@ class Findings:
     scope: Scope | None = None
     audit: Audit | None = None
     checks: Checked | None = None
+    claims: Mapping[str, str] = field(default_factory=dict)
+    """The claims' texts by their ids, for tables by claim."""
 
     @property
     def rounds(self) -> list[str]:
@@ -250,6 +252,7 @@ def findings(frozen: pd.DataFrame, labels: pd.DataFrame, scheme: Labels, per_ite
             labels_of_another_text=len(stale(labels, frozen)),
         ),
         audit=audit(counted, labels),
+        claims=dict(zip(counted["claim_id"], counted["claim"], strict=True)),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
@@ -13,7 +14,7 @@ from covmis_build.report.page import UNDEFINED, Section, page, render, rows_html
 from covmis_build.stats.intervals import between, in_percent
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from covmis_build.annotation.agreement import Agreement, PairAgreement, SecondOpinion
     from covmis_build.annotation.checks import Checked
@@ -47,7 +48,7 @@ def sections_of(findings: Findings) -> list[Section]:
         *_rounds(compared),
         *_drift(compared.drift),
         *_groups("By query type", "Query type", compared.by_kind),
-        *_groups("By claim", "Claim", compared.by_claim),
+        *_groups("By claim", "Claim", compared.by_claim, findings.claims),
         *_second_opinion(compared.dawid_skene),
         *_machines(findings.machines),
         *_time(compared.time),
@@ -212,10 +213,12 @@ def _drift(drifts: Sequence[Drift]) -> list[Section]:
     return [Section("Drift", prose=prose, body=rows_html(columns, rows, p_values=("p",)))]
 
 
-def _groups(title: str, column: str, groups: Sequence[GroupAgreement]) -> list[Section]:
+def _groups(
+    title: str, column: str, groups: Sequence[GroupAgreement], texts: Mapping[str, str] = MappingProxyType({})
+) -> list[Section]:
     columns = (column, "Posts", "Raw agreement", "κ", INTERVAL)
     rows = [
-        (group.name, group.items_with_two_labels, group.raw_agreement, group.value, between(group.low, group.high) or "too few posts or labels")
+        (": ".join(filter(None, [group.name, texts.get(group.name, "")])), group.items_with_two_labels, group.raw_agreement, group.value, between(group.low, group.high) or "too few posts or labels")
         for group in groups
     ]  # fmt: skip
     return [Section(title, body=rows_html(columns, rows))] if rows else []
