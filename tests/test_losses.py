@@ -178,3 +178,20 @@ def test_a_round_with_blank_cells_says_so_before_it_is_sealed_and_released(tmp_p
     assert "1 post without enough labels" in settled.summary[0]
     with pytest.raises(CheckFailed, match="no final label"):
         opened.seal()
+
+
+def test_posts_that_a_file_assigns_to_claims_that_are_not_selected_do_not_come_in(tmp_path):
+    study = covmis.new_study(tmp_path / "study", title="Claims of others")
+    (study.places.folder / "queries/claims.csv").write_text(
+        "claim_id,text,keywords,selected\na,Garlic cures,garlic,yes\nb,Onions cure,onion,no\n"
+    )
+    rows = [
+        f"{1250812508125081253 + 4099 * at},{'a' if at % 3 else 'bz'[at % 2]},{LONG.format(at)}"
+        for at in range(30)
+    ]
+    (study.places.folder / "data/archive/mine.csv").write_text("\n".join(["tweet_id,claim,text", *rows]))
+    study = study.set_columns("mine.csv", claim="claim", platform="x", id="tweet_id", text="text")
+    study.run()
+    flow = {step.name: step.claims for step in study.status().flow}
+    assert set(flow.values()) == {2, 1}, "the list has two claims, one of them selected"
+    assert set(pd.read_parquet(study.places.table("hits"))["claim_id"]) == {"a"}

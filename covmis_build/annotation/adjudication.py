@@ -91,14 +91,14 @@ def differing(answers: Mapping[str, Sequence[Label]], per_item: int) -> list[str
 
 
 def with_one_label(answers: Mapping[str, Sequence[Label]]) -> set[str]:
-    """The items that only one person gave a label, since the others skipped them; it counts unless it is decided otherwise."""
-    found = set()
-    for item, rows in answers.items():
-        given = [row for row in deciding(rows) if row.status == Status.GIVEN]
-        people = [row for row in given if not is_machine(row.annotator)]
-        if len(people) == 1 and len({row.label for row in given}) == 1:
-            found.add(item)
-    return found
+    """Return the items that one person labelled and the others skipped. The label is final unless it is decided otherwise."""
+    return {item for item, rows in answers.items() if _has_one_label(rows)}
+
+
+def _has_one_label(rows: Sequence[Label]) -> bool:
+    given = [row for row in deciding(rows) if row.status == Status.GIVEN]
+    people = [row for row in given if not is_machine(row.annotator)]
+    return len(people) == 1 and len({row.label for row in given}) == 1
 
 
 def undecided(frozen: pd.DataFrame, labels: pd.DataFrame, per_item: int) -> list[str]:

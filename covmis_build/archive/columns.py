@@ -74,7 +74,7 @@ DIGITS_IN_2006 = 7
 
 FEW_BROKEN = 0.01
 """A share of ids in scientific notation that costs only their rows; the other ids are checked for rounding."""
-IN_SETTINGS = ". In study.toml: "
+IN_SETTINGS = " In study.toml: "
 """What stands in a question before the settings that answer it."""
 
 
@@ -135,9 +135,11 @@ def understand(
     _name_columns(understood, path)
     if understood.questions and (name := _addresses_of_posts(table)):
         understood.questions = [
-            f'no column of post ids, but links to posts in {name}{IN_SETTINGS}id = "{name}"'
+            f'no column of post ids, but links to posts in {name}.{IN_SETTINGS}id = "{name}"'
         ]
         understood.taken["id"] = [name]
+    if understood.questions and not rule.claim:
+        understood.taken.pop("claim", None)  # whether its values are claims is not known yet
     if not understood.questions:
         _choose_times(understood, table)
         _look_at_values(understood, table, path, claims)
@@ -170,10 +172,10 @@ def _name_columns(understood: Understood, path: Path | str) -> None:
         number = _id_in_first_line(header)
         hint = f'if the first line is no header, header = false, id = "{number or "row"}"' if is_no_header(header) else (
             'id = "COLUMN", and platform = "x" if these are ids of X; for numbers of your own, any new name, e.g. "mine". '
-            'If there is none: id = "row" (the row\'s number) or id = "" (made of text, time and author), and a platform, e.g. "forum"'
+            'If there is none: id = "row" (the row\'s number) or id = "" (made of text, time and author, so equal rows are one post), and a platform, e.g. "forum"'
         )  # fmt: skip
         all_names = " ".join(", ".join(filter(None, header)).split())[:120]
-        understood.questions.append(f"no column of post ids among: {all_names}{IN_SETTINGS}{hint}")
+        understood.questions.append(f"no column of post ids among: {all_names}.{IN_SETTINGS}{hint}")
 
 
 def _addresses_of_posts(table: Table) -> str:
@@ -313,7 +315,7 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
     understood.platform = rule.platform or _platform(understood, table, bare, native_ids, moments)
     if (understood.file_hash or rule.id == "") and understood.platform in {"", *HYDRATED}:
         understood.questions.append(
-            f'ids that covmis makes need a new platform name{IN_SETTINGS}platform = "forum", for example'
+            f'ids that covmis makes need a new platform name.{IN_SETTINGS}platform = "forum", for example'
         )
 
 
@@ -329,6 +331,11 @@ def _leave_out(
         notes.append(
             f"the column {name} is not used as claims: {named:,} of its {values:,} values are the study's claims"
         )
+    elif "claim" in taken and claims and named < values:
+        ignored = (
+            f"{values - named:,} of {values:,} values of {taken['claim'][0]} are no ids of the study's claims"
+        )
+        notes.append(f"{ignored}, and are ignored")
     if not rule.repost and not marks <= YES_OR_NO:
         name = taken.pop("repost")[0]
         notes.append(f"the column {name} is not used for reposts: it has other values than yes and no")
@@ -390,7 +397,7 @@ def _compare_with_ids(understood: Understood, native_ids: Sequence[str], moments
     else:
         remedy = 'timezone = "Europe/Berlin" or the like'
     understood.questions.append(
-        f"{column}: times have no zone, and differ from the times in the ids by {' and '.join(hours)} hours{IN_SETTINGS}{remedy}"
+        f"{column}: times have no zone, and differ from the times in the ids by {' and '.join(hours)} hours.{IN_SETTINGS}{remedy}"
     )
 
 
@@ -481,7 +488,7 @@ def _platform_of_words(understood: Understood, native_ids: Sequence[str]) -> str
 
 def _whose(native: str) -> str:
     named = '"x", "weibo", or' if native.isdigit() else '"forum",'
-    return f"which platform are these ids from? {native[:60]} …{IN_SETTINGS}platform = {named} a name of your own"
+    return f"which platform are ids such as {native[:60]} from?{IN_SETTINGS}platform = {named} a name of your own"
 
 
 def _column(block: Sequence[Sequence[str]], at: Sequence[int], between: str = "/") -> list[str]:

@@ -136,6 +136,8 @@ class Intake:
 
     files: list[FileIntake]
     share: float
+    copies: int = 0
+    """Rows with the id of another row's post."""
 
     def told(self) -> list[str]:
         """Return the files with findings, the worst first."""
@@ -144,7 +146,9 @@ class Intake:
         ]
         worth.sort(key=lambda file: (not file.why_not(self.share), -file.unreadable, file.file))
         lines = [line for file in worth[:MOST_FILES] for line in file.told()]
-        return lines + ([f"… and {len(worth) - MOST_FILES:,} more files"] if len(worth) > MOST_FILES else [])
+        lines += [f"… and {len(worth) - MOST_FILES:,} more files"] if len(worth) > MOST_FILES else []
+        copies = f"{counted(self.copies, 'rows')} in all repeat another row's post, by its id, and count once with it"
+        return [*lines, copies] if self.copies else lines
 
     def check(self) -> None:
         """Refuse unreadable files."""

@@ -87,18 +87,17 @@ def dropped_posts(
     dropped = places.table("dropped")
     if not dropped.exists():
         raise InputError("nothing has been built yet", remedy="Run `covmis run` first")
-    ours, narrow, values = "unit = 'pair' AND step = ?", "true", list[str]()
-    for column, value in (("reason", reason), ("claim_id", claim)):
-        if value:
-            narrow, values = f"{narrow} AND {column} = ?", [*values, value]
+    ours, values = "unit = 'pair' AND step = ? AND (? = '' OR reason = ?)", (step, reason, reason)
     counts = ask(
-        f"SELECT claim_id, count(*), count(*) FILTER ({narrow}) FROM dropped WHERE {ours} GROUP BY 1 ORDER BY 2 DESC, 1",
-        *values, step, dropped=dropped,
-    )  # fmt: skip
+        f"SELECT claim_id, count(*) FROM dropped WHERE {ours} GROUP BY 1 ORDER BY 2 DESC, 1",
+        *values,
+        dropped=dropped,
+    )
     rows = ask(
         f"""SELECT claim_id, post_id, reason, kept_instead, CASE WHEN isnan(similarity) THEN NULL ELSE similarity END
-            FROM dropped WHERE {ours} AND {narrow} ORDER BY hash(claim_id || post_id), claim_id, post_id LIMIT {int(limit)}""",
-        step, *values, dropped=dropped,
+            FROM dropped WHERE {ours} AND (? = '' OR claim_id = ?) ORDER BY hash(claim_id || post_id), claim_id, post_id
+            LIMIT {int(limit)}""",
+        *values, claim, claim, dropped=dropped,
     )  # fmt: skip
     known = texts_of(places, step, {post for row in rows for post in (row[1], row[3]) if post})
     nothing = ("", "")
@@ -111,9 +110,9 @@ def dropped_posts(
     keeps = "".join(
         advice(places, settings, each, short) for each in steps or flow(places) if each.name == step
     )
-    return DroppedPosts(
-        step, sum(number for _, _, number in counts), {name: number for name, number, _ in counts}, posts, keeps
-    )  # fmt: skip
+    of_claims = dict(counts)
+    total = of_claims.get(claim, 0) if claim else sum(of_claims.values())
+    return DroppedPosts(step, total, of_claims, posts, keeps)
 
 
 def texts_of(places: Places, step: str, wanted: Collection[str]) -> dict[str, tuple[str, str]]:

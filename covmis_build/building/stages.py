@@ -149,6 +149,8 @@ def _make_retrieve(work: Work) -> Made:
 
     places, settings, engine = work.places, work.settings, work.engine
     queries = storage.read_table(places.table("queries"), "queries")
+    claims = storage.read_table(places.table("claims"), "claims")
+    selected = claims.loc[claims["selected"].astype(bool), "claim_id"].astype(str)
     ranked = tables.empty("candidates")
 
     def nearest(matched: Sequence[str]) -> pd.DataFrame:
@@ -161,7 +163,7 @@ def _make_retrieve(work: Work) -> Made:
 
     retrieved = retrieve(
         engine, store_of(places, engine), queries, settings.retrieval, progress=work.progress,
-        given=nearest if settings.retrieval.ranked else None,
+        given=nearest if settings.retrieval.ranked else None, claims=set(selected),
     )  # fmt: skip
     return {
         "posts": retrieved.posts,
@@ -325,7 +327,7 @@ STAGES = (
     Stage("claims", 1, (), (), ("claims",), _claims_file, _make_claims),
     Stage("queries", 4, ("claims",), (), ("queries",), lambda _: [], _make_queries),
     Stage(
-        "retrieve", 14, ("read", "claims", "queries"), ("retrieval",),
+        "retrieve", 15, ("read", "claims", "queries"), ("retrieval",),
         ("posts", "hits", "candidates", "provenance", "retrieve.dropped"), lambda _: [], _make_retrieve, large=True,
     ),
     Stage(

@@ -361,14 +361,14 @@ def _rehydration(facts: ReleaseFacts) -> Section:
         )
     if not facts.can_be_fetched:
         numbered = (
-            f" The ids of {count(facts.made_ids, 'post')} were made from their rows, so these cannot be fetched again: "
+            f" The ids of {count(facts.made_ids, 'post')} were made by covmis from their rows or texts, so these cannot be fetched again: "
             "the texts come only from the same files, unchanged."
             if facts.made_ids
             else ""
         )
         return Section(
             "How to get the texts",
-            f"covmis cannot fetch posts of {listed(facts.platforms)}. If you have files of them, it joins their texts with the labels.{numbered}",
+            f"covmis cannot fetch these posts ({listed(facts.platforms)}). If you have files of them, it joins their texts with the labels.{numbered}",
             code="covmis new with-texts\ncd with-texts\ncovmis hydrate ../corpus.csv --archive FILES --into texts",
         )
     without_ids = (
@@ -427,7 +427,7 @@ def data_statement(facts: ReleaseFacts) -> pd.DataFrame:
             "Language variety": f"{languages_of(facts.cleaning)}; which varieties is not known",
             "Speakers": "not known, and nothing about the posts' authors is in this release",
             "Annotators": f"{count(facts.annotators, 'person', 'people')}; who they are: {_own(facts)}",
-            "Speech situation": f"public posts on {listed(facts.platforms)}{when}, written for the public there",
+            "Speech situation": f"public posts ({listed(facts.platforms)}){when}, written for the public of their platform",
             "Text characteristics": f"posts of {least_lengths(facts.cleaning) or 'any length'}; near-duplicates once: see statistics.html",
         }
     )  # fmt: skip

@@ -79,7 +79,7 @@ def _collection(facts: ReleaseFacts, numbers: Statistics) -> str:
         f"Following Hou et al. (2022), posts were retrieved for each claim with queries made from {listed(kinds_of(numbers))}.",
         _retrieved(matched, facts.retrieval.ranked) if matched else "",
         reposts(facts),
-        "Of the claims that a post was found for, one was drawn at random, with known probability."
+        "A post that several claims found was assigned to one of them at random, with known probability."
         if one_claim_each and one_claim_each.dropped_pairs
         else "",
         f"We kept posts in {languages_of(cleaning)} with {least_lengths(cleaning) or 'any number of words'}, "

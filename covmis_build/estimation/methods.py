@@ -42,8 +42,8 @@ def methods_sentences(
     yield (
         f"The {len(corpus):,} items of {corpus['claim_id'].nunique():,} claims ({few if few == many else f'{few} to {many}'} each) were sampled by "
         f"{' and '.join(how[name] for name in ways)} with known probabilities: {'' if exact else 'in expectation '}"
-        f"{options.per_kind} posts of each {' and '.join(['query type', *options.strata_by])} and {options.per_claim} posts of "
-        "each claim, fewer if there are fewer (COVMis-Stance, appendix A.3)."
+        f"{options.per_claim} posts of each claim, {options.per_kind} of them of each {' and '.join(['query type', *options.strata_by])}, "
+        "and as many as there are where there are fewer (COVMis-Stance, appendix A.3)."
     )
     ranked = bool((corpus["kind"] == RANKED).any())
     if ranked:
@@ -57,10 +57,13 @@ def methods_sentences(
         for name, size in zip(pool["estimand"], pool["population"], strict=True)
     ]
     known = f" ({', '.join(pairs)})" if pairs else ""
+    several = (
+        "; a post that several claims found counts for each, so these are more than the pairs after cleaning"
+    )
     yield (
         f"Shares are Hájek means with the weights 1/(p_claim·p_sample), with {level:.0%} Wilson intervals (Student's t) over posts "
-        f"based on the effective sample size{', within what the labelled posts leave possible' * bool(known)}. Totals are "
-        f"the share times the number of pairs of a claim and a post left after cleaning{known}; a post counts for every claim that found it."
+        f"based on the effective sample size{', limited to shares that are possible given the labelled posts' * bool(known)}. Totals are "
+        f"the share times the number of pairs of a claim and a post{known}{several * bool((corpus['p_claim'] < 1).any())}."
     )
     if calibrated:
         yield (

@@ -554,7 +554,7 @@ class _LabelFigures:
             return over_people(figure, between, people)
         figure = self._figure(scope, name, here, level, y, extra, expected)
         possible = self.source.possible(scope, name, here & (self.audit.groups == ""), y)
-        if possible is None:
+        if possible is None or math.isinf(figure.worth):  # all posts of this part are labelled
             return figure
         below, above = (effective(shares[here & (values > 0)]) < LONE for values in (y, 1 - y))
         return replace(figure, possible=possible, lone=(below, above))

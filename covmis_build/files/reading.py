@@ -208,7 +208,10 @@ def _read_to_end(table: Table) -> Sheet:
         )
     if problems:
         row = min(problems)
-        notes.append(f"{counted(len(problems), 'rows')} not taken, as row {row}: {problems[row]}")
+        quoted = "; put cells that contain a separator in quotation marks" * ("beyond" in problems[row])
+        notes.append(
+            f"{counted(len(problems), 'rows')} left out, for example row {row}: {problems[row]}{quoted}"
+        )
     return Sheet(
         table.header, rows, numbers, table.begins, table.form, notes, frozenset(table.rounded), table.doubts,
         table.marks, problems,

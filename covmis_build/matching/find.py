@@ -58,8 +58,12 @@ class Asked(NamedTuple):
     expressions: dict[str, str]
 
 
-def finding(queries: pd.DataFrame, posts: int, texts: Iterator[pa.Array]) -> partial[pa.Table]:
+def finding(
+    queries: pd.DataFrame, posts: int, texts: Iterator[pa.Array], claims: frozenset[str] | None = None
+) -> partial[pa.Table]:
     """Return the kernel for this number of posts; the first texts show which words are rare.
+
+    Assignments of posts to other `claims` are ignored (None: all count).
 
     Loads compiled code first, so that forked processes have it, too.
     """
@@ -70,7 +74,7 @@ def finding(queries: pd.DataFrame, posts: int, texts: Iterator[pa.Array]) -> par
     learned = next(texts, pa.array([], pa.string())).slice(0, LEARNED).to_pylist() if compiled else []
     counts = common_words(learned, queries["expression"])
     asked_for(stream, counts, compiled=compiled)
-    return partial(find, queries=stream, counts=counts, compiled=compiled)
+    return partial(find, queries=stream, counts=counts, compiled=compiled, claims=claims)
 
 
 def numbers_found(posts: CountedPosts, queries: pd.DataFrame) -> list[Rows]:
@@ -107,7 +111,10 @@ def asked_for(stream: bytes, counts: tuple[tuple[str, int], ...], *, compiled: b
     return Asked(matcher, sought, dict(zip(columns["query_id"], columns["expression"], strict=True)))
 
 
-def find(block: pa.Table, *, queries: bytes, counts: tuple[tuple[str, int], ...], compiled: bool) -> pa.Table:
+def find(
+    block: pa.Table, *, queries: bytes, counts: tuple[tuple[str, int], ...], compiled: bool,
+    claims: frozenset[str] | None = None,
+) -> pa.Table:  # fmt: skip
     """Return the matches in a block of the store, with the columns LOOKED_AT."""
     gc.set_threshold(*FEWER_COLLECTIONS)
     block = block.combine_chunks()
@@ -117,7 +124,7 @@ def find(block: pa.Table, *, queries: bytes, counts: tuple[tuple[str, int], ...]
         for at, matches in matches_of(block, asked)
         for query, parts in matches
     ]
-    hits += _claimed(block, asked.expressions)
+    hits += [hit for hit in _claimed(block, asked.expressions) if claims is None or hit[1] in claims]
     at, *columns = list(zip(*hits, strict=True)) or [()] * 6
     own = block.select(["part", "row", "post_id"]).take(pa.array(at, pa.int64()))
     kinds = FOUND.types[3:]

@@ -19,7 +19,7 @@ from covmis_build.matching.find import FOUND, LOOKED_AT, finding
 from covmis_build.options import KINDS, Retrieval
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     import pandas as pd
 
@@ -41,16 +41,19 @@ class Retrieved:
 
 def retrieve(
     engine: Engine, store: Store, queries: pd.DataFrame, options: Retrieval, *,
-    progress: Progress = silent, given: pd.DataFrame | Given | None = None,
+    progress: Progress = silent, given: pd.DataFrame | Given | None = None, claims: Collection[str] | None = None,
 ) -> Retrieved:  # fmt: skip
     """Match every post of the archive with every query.
+
+    Posts that files assign to other `claims` than these are not assigned (None: every claim counts).
 
     `given` are posts in a claim list (claim_id, post_id, and kind if it is not title), which become hits without a query. A function
     is called with the ids of the posts that queries match, and returns them. The tables are sorted by their keys.
     """
     progress("matching", 0, 1)
     texts = (batch.column("text") for batch in store.posts.select(["text"]).batches())
-    found = engine.map(finding(queries, len(store.posts), texts), store.posts.select(LOOKED_AT), FOUND)
+    kernel = finding(queries, len(store.posts), texts, None if claims is None else frozenset(claims))
+    found = engine.map(kernel, store.posts.select(LOOKED_AT), FOUND)
     if callable(given):
         matched = engine.sql(_matched(options), found=found).to_arrow()
         given = given(matched.column("post_id").to_pylist())

@@ -97,7 +97,7 @@ class UnitShown:
     def line(self) -> str:
         """Return its forms; for a name of several words also the whole name."""
         forms = " OR ".join(self.forms)
-        return forms if self.unit in forms.replace('"', "") else f"{forms} (for {self.unit})"
+        return forms if self.unit in forms.replace('"', "") else f"{forms} (for the name {self.unit})"
 
 
 @dataclass(frozen=True, slots=True, repr=False)

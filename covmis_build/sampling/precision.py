@@ -107,9 +107,8 @@ class Precision:
                 f"± {self.kappa_half_width:.3f}. More claims help more than more posts per claim."
             ),
             (
-                f"For a 95% interval of ± 5 points you need {self.labels_for_ten_points:,} labels in this design (without "
-                f"finite population correction), {self.labels_with_predictions:,} with predictions that explain "
-                f"R² = {self.r_squared:.2f}."
+                f"For a 95% interval of ± 5 points in a much larger population you need {self.labels_for_ten_points:,} labels in "
+                f"this design, or {self.labels_with_predictions:,} with predictions that explain R² = {self.r_squared:.2f}."
             ),
             (
                 "To detect a difference of 5 points in accuracy between two systems, of which exactly one is right on a fifth of "

@@ -34,7 +34,7 @@ MANY = 1e12
 """As many degrees of freedom as infinity in practice."""
 UNIT, SIGNED = (0.0, 1.0), (-1.0, 1.0)
 """The range of a share; and of kappa and related coefficients, MCC, and differences."""
-FEW_DECIDE = "a few posts or near-duplicate groups decide: no interval is known"
+FEW_DECIDE = "a few posts with large weights or many near-duplicates decide: no interval is known"
 
 
 class Over(StrEnum):

@@ -103,6 +103,12 @@ class ImportedClaims(Result):
         ]
 
 
+FIELDS = {
+    "text": "the claim", "claim_id": "id", "keywords": "keywords", "titles": "titles of articles", "news_urls": "URLs of news",
+    "fact_check_urls": "URLs of fact-checks", "language": "language", "first_seen": "first seen", "verdict": "verdict",
+    "posts": "ids of posts",
+}  # fmt: skip
+"""What a column of a list of claims may be."""
 OWN = "a table with the columns of queries/claims.csv"
 
 
@@ -219,6 +225,12 @@ def before_run(study: Study) -> str:
     if build_queries(known).empty and not (study.places.archives[0] / GIVEN_POSTS).exists():
         return "`covmis queries suggest CLAIM` proposes keywords; no claim has any yet"
     return ""
+
+
+def has_examples(study: Study) -> bool:
+    """True if the claim list is still the unchanged example of `covmis new`."""
+    known = _known_claims(study)
+    return known is not None and _are_examples(known)
 
 
 def _are_examples(known: pd.DataFrame) -> bool:

@@ -53,6 +53,11 @@ class Round(Result):
         return self.folder.number
 
     @property
+    def seal_hash(self) -> str:
+        """The hash of its seal; empty if it is not sealed."""
+        return str((self.folder.seal() or {}).get("seal", "")) if self.sealed else ""
+
+    @property
     def pilot(self) -> bool:
         """True for a practice round, which is excluded from gold and kappa."""
         return self.folder.pilot

@@ -201,7 +201,8 @@ class Study:
         from covmis_build.archive.intake import Intake, files_of
 
         files = files_of(storage.read_rows(self.places.table("intake"), "intake"))
-        return Intake(files, self.settings.retrieval.unreadable)
+        copies = len(storage.read_column(self.places.table("older_copies"), "row")) if files else 0
+        return Intake(files, self.settings.retrieval.unreadable, copies)
 
     @property
     def advice(self) -> str:

@@ -147,7 +147,7 @@ class Bench:
 
     def sentence_of(self, error: Exception) -> str:
         """What the library refuses, in its words; files are named from the study's folder."""
-        return str(error).replace(f"{self.folder}/", "")
+        return str(error).replace(f"{self.folder}/", "").replace(", or add --run (in Python: run=True)", "")
 
     def is_stale(self) -> bool:
         """Whether a run would make tables again; not of a study that cannot be opened."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import PlainTextResponse
 
 from covmis_build.errors import CovmisError, InputError
+from covmis_build.study.claims import FIELDS, has_examples
 from covmis_build.study.keywords import claims_of
 from covmis_build.workbench.bench import Bench, back_to, bench_of, blocks_of, form_of
 
@@ -20,12 +22,6 @@ if TYPE_CHECKING:
 
     from covmis_build.study.claims import LookedAt
 
-FIELDS = {
-    "text": "the claim", "claim_id": "id", "keywords": "keywords", "titles": "titles of articles", "news_urls": "URLs of news",
-    "fact_check_urls": "URLs of fact-checks", "language": "language", "first_seen": "first seen", "verdict": "verdict",
-    "posts": "ids of posts",
-}  # fmt: skip
-"""What a column of a list of claims may be."""
 MOST_SHOWN = 200
 
 
@@ -50,7 +46,8 @@ def claims(request: Request) -> Response:
     template = "claims_seen.html" if request.headers.get("x-part") else "claims.html"
     known = [] if request.headers.get("x-part") else claims_of(bench.study)
     return bench.page(
-        request, template, *words, name=name, fields=FIELDS, claims=known[:MOST_SHOWN], all=len(known), **shown,
+        request, template, *words, name=name, fields=FIELDS, claims=known[:MOST_SHOWN], all=len(known),
+        examples=has_examples(bench.study), **shown,
     )  # fmt: skip
 
 
@@ -86,7 +83,13 @@ async def save(request: Request) -> Response:
     if path is None:
         raise InputError("no list of claims was dropped in", remedy="Drop it in once more")
     chosen = _chosen(await run_in_threadpool(study.look_at_claims, path), form)
+    was_read = study.stages()["read"]
     brought = await run_in_threadpool(lambda: study.import_claims(path, columns=chosen))
+    if (
+        was_read
+    ):  # only files that name claims are read again; if another command is at work, the next run does it
+        with suppress(CovmisError):
+            await run_in_threadpool(lambda: bench.study.run(["read"]))
     bench.said = "; ".join(brought.sentences[:-1])  # the last names the next command
     options = f", columns={chosen!r}" if chosen else ""
     bench.note(*_words(bench, path, chosen), python=f"study.import_claims({path.name!r}{options})")

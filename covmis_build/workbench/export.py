@@ -32,9 +32,8 @@ def export_page(folder: Path, page: str, out: Path | None = None) -> Path:
     app.state.bench.templates.globals["styles"] = [path.read_text("utf-8") for path in styles]
     path, _, query = name.partition("?")
     html = _page(app, "/" if path == "overview" else f"/{path}", query)
-    html = re.sub(
-        r' (href|action)="[/?][^"]*"', "", html
-    )  # leads nowhere; quotation marks in texts are escaped
+    # links of the workbench lead nowhere; quotation marks in texts are escaped
+    html = re.sub(r' (href|action)="[/?][^"]*"', "", html)
     html = re.sub(r"<(input|select|textarea|button)\b", r"<\1 disabled", html)
     target = out or folder / "data" / "build" / f"{re.sub('[^A-Za-z0-9.]+', '-', name)}.html"
     storage.write_text(target, html)

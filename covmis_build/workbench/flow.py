@@ -20,10 +20,9 @@ def flow(request: Request) -> Response:
     dropped, command = None, ["status"]
     if step:
         dropped = bench.keep(
-            f"dropped {step} {reason} {claim}",
-            TABLES,
+            f"dropped {step} {reason} {claim}", TABLES,
             lambda: study.dropped_posts(step, reason=reason, claim=claim, status=status),
-        )
+        )  # fmt: skip
         command += ["--dropped", step]
         command += ["--reason", reason] * bool(reason) + ["--claim", claim] * bool(claim)
     chains = status.chains[:5] if step in {"", "near_duplicates"} else []

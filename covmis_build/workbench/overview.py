@@ -47,7 +47,7 @@ def overview(request: Request) -> Response:
     """The first page; where there is no study yet, one that makes it."""
     bench = bench_of(request)
     if not is_study(bench.folder):
-        return bench.page(request, "new.html", "new", bench.folder.name)
+        return bench.page(request, "new.html", "new", ".")
     status = bench.status()
     rounds = [(round_, bench.progress(round_)) for round_ in bench.study.rounds]
     workers = [worker for _, progress in rounds for worker in progress.workers]
@@ -117,10 +117,10 @@ PEOPLE = "# Labels belong to the round in which they were given, not to one that
 def scripts(bench: Bench) -> dict[str, str]:
     """The session as two scripts, by their files' names; what needs labels of a round that it opens is commented out."""
     is_new = bool(bench.acts) and bench.acts[0].command.startswith("covmis new ")
-    place = "In an empty folder" if is_new else "In the study's folder, as it was before"
+    place = "In a folder with nothing but" if is_new else "In the study's folder, as it was before, with"
     about = (
         "Does again what was done in the browser; what was edited elsewhere, as in study.toml, is not in it.",
-        f"{place}, next to the files that were dropped in.",
+        f"{place} the files that were dropped in.",
     )
     shell = ["#!/bin/sh", *(f"# {line}" for line in about), "set -e"]
     python = [f'"""{about[0]}', "", f"{about[1]}", '"""', "", "import covmis_build as covmis", ""]

@@ -28,7 +28,7 @@ READ_AS = {
 """What a column may be read as."""
 LARGE = 300_000_000
 """Bytes of a file beyond which it is looked at only when asked: of a table all rows are read."""
-WRITTEN = ("platform", "date_format", "timezone")
+WRITTEN = ("platform", "date_format", "timezone", "escapes")
 """What else of a table [[retrieval.columns]] the page asks for."""
 WITHOUT_IDS = {"row": "the row's number", "": "made of text, time and author"}
 """What posts are called whose table has no column of ids."""

@@ -27,7 +27,14 @@ def rounds(request: Request) -> Response:
     numbers = [row.round for row in bench.status().rounds]
     wanted = request.path_params.get("number", "" if study.rounds else next(iter(numbers), ""))
     if not wanted and not numbers:
-        return bench.page(request, "no_round.html", "round", "open", guideline=guideline_html(study))
+        return bench.page(
+            request,
+            "no_round.html",
+            "round",
+            "open",
+            guideline=guideline_html(study),
+            ready="round open" in bench.status().next,
+        )
     round_ = study.round(wanted)
     number, folder = round_.number, round_.folder
     cases = () if folder.has_key else bench.keep(f"cases {number}", ROUNDS, round_.cases).rows
@@ -50,12 +57,9 @@ def _report(round_: Round) -> str:
 
 def _agreement(bench: Bench, round_: Round) -> object:
     """Agreement so far; a decision does not change it, so it is kept until there are more independent labels."""
-    if round_.folder.has_key:
-        return None
-    independent = int((round_.labels["phase"] == "independent").sum())
-    return (
-        bench.keep(f"agreement {round_.number} {independent}", (), round_.agreement) if independent else None
-    )
+    independent = 0 if round_.folder.has_key else int((round_.labels["phase"] == "independent").sum())
+    name = f"agreement {round_.number} {independent}"
+    return bench.keep(name, (), round_.agreement) if independent else None
 
 
 async def decide(request: Request) -> Response:
@@ -72,9 +76,8 @@ async def decide(request: Request) -> Response:
     words += ["--reason", reason] if reason else []
     words += ["--sub-label", more["sub_label"]] if more else []
     words += ["--no-discussion"] if third else []
-    options = "".join(
-        f", {name}={value!r}" for name, value in (more | ({"discuss": False} if third else {})).items()
-    )
+    given = more | ({"discuss": False} if third else {})
+    options = "".join(f", {name}={value!r}" for name, value in given.items())
     bench.note(
         *words, python=f"study.round({round_.number!r}).decide({item!r}, {label!r}, {reason!r}{options})"
     )

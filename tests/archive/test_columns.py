@@ -141,7 +141,7 @@ def test_an_index_column_is_no_claim_and_no_id(file):
 
 def test_bare_numbers_are_asked_about_unless_something_says_whose_they_are(file):
     tiktok = file("id,text,created\n6924226890000000001,hello,2021-02-01T09:36:43Z\n")
-    assert "which platform are these ids from?" in question(tiktok)
+    assert "which platform are ids such as" in question(tiktok)
     rule = Columns("*.csv", platform="tiktok", created_at="created")
     assert question(tiktok, rule) == ""
     (one,) = reads(tiktok, rule)
@@ -232,7 +232,7 @@ def test_a_column_of_addresses_is_proposed_and_the_pasted_lines_read_it(file):
     [
         (["t3_1grw0wj", "t1_fx1abc"], ["reddit:t3_1grw0wj", "reddit:t1_fx1abc"], ""),
         (["7331091005_10154123560186006"], ["facebook:7331091005_10154123560186006"], ""),
-        (["a-7", "b-8"], [], "which platform are these ids from? a-7"),
+        (["a-7", "b-8"], [], "which platform are ids such as a-7 from"),
         (["forum:a-7", "https://x.com/a/status/5"], ["forum:a-7", "x:5"], ""),
     ],
 )

@@ -57,12 +57,12 @@ def test_what_is_in_question_is_shown_and_not_imported(study, tmp_path):
     path.write_text("id,text\n6924226890000000001,a\n6924226890000000002,b\n")
     code, out, _ = covmis("posts", "look", str(path), "--study", str(study))
     assert code == 1
-    assert "which platform are these ids from" in out
+    assert "which platform are ids such as" in out
     assert 'platform = ""' in out
     assert "and answer the question in it" in out
     code, _, err = covmis("posts", "import", str(path), "--study", str(study))
     assert code == 2
-    assert "which platform are these ids from" in err
+    assert "which platform are ids such as" in err
     assert "posts look" in err
     assert not list((study / "data/archive").iterdir())
 
@@ -227,7 +227,7 @@ def test_a_run_over_a_file_that_cannot_be_read_fails_in_a_terminal_and_in_python
         )
     code, out, err = covmis("run", "--study", str(study))
     assert code == 1
-    assert "which platform are these ids from" in err
+    assert "which platform are ids such as" in err
     assert "(and 1 more file, see above)" in err
     assert "covmis posts look FILE" in err
     assert "b.csv" in out
@@ -235,6 +235,6 @@ def test_a_run_over_a_file_that_cannot_be_read_fails_in_a_terminal_and_in_python
     ran = covmis_library.open_study(study).run()
     assert "`covmis posts look` says why archive/a.csv cannot be read" in str(ran)
     assert any("no post in data/archive could be read" in warning for warning in ran.warnings)
-    assert "which platform are these ids from" in ran._repr_html_()
-    with pytest.raises(CheckFailed, match="which platform are these ids from"):
+    assert "which platform are ids such as" in ran._repr_html_()
+    with pytest.raises(CheckFailed, match="which platform are ids such as"):
         ran.check()

@@ -110,7 +110,7 @@ def test_sample_plans_with_the_time_that_labels_took(study):
     assert made["seconds_per_label"] == 36
     assert made["plans"][1]["hours"] == pytest.approx(made["plans"][1]["by_people"] * 2 * 36 / 3600)
     words = run("sample", "--plan", "--study", study)
-    assert "36 seconds a label (the mean of " in words
+    assert "36 seconds per label (the mean of " in words
     assert "would give the precision of 134 independent items" in words
     assert made["precision"]["items_for_five_points"] == 1334
     asked = json.loads(run("sample", "--plan", "--seconds", "18", "--study", study, "--json"))

@@ -48,7 +48,7 @@ def test_posts_in_files_that_cannot_be_read_are_not_called_gone_in_silence(tmp_p
     ids.write_text("tweet_id\n1252934402983700001\n")
     without = bring_back(ids, [archive], into=tmp_path / "without")
     assert (without.found, without.gone) == (0, 1)
-    with pytest.raises(CheckFailed, match=r"posts/a\.csv: which platform are these ids from"):
+    with pytest.raises(CheckFailed, match=r"posts/a\.csv: which platform are ids such as"):
         without.check()
     folder = new_study(tmp_path / "study").places.folder
     with (folder / "study.toml").open("a") as file:

@@ -134,6 +134,7 @@ def test_a_list_of_claims_is_mended_by_choosing(study, tmp_path):
     rows = study.places.claims_csv.read_text("utf-8-sig")
     assert "Lemons cure it" in rows
     assert "Garlic cures the virus" in rows
+    assert "Lemons cure it" in client.get("/queries").text, "the posts need not be read again by hand"
     assert client.post("/claims", data={}).status_code == 400
 
 

@@ -40,7 +40,7 @@ def test_shares_are_those_of_estimate(labelled):
             assert f'<span class="k">{row.label}</span><div class="big">{percent(row.share)}</div>' in page
         claims = shares.query("estimand == @of and scope == 'claim' and label == 'against'")
         for row in claims.itertuples():
-            imprecise = " (imprecise: few posts decide)" if row.flagged else ""
+            imprecise = " (imprecise: few posts with large weights)" if row.flagged else ""
             told = f'{percent(row.share)} <span class="soft">{percent(row.low)} to {percent(row.high)}{imprecise}, n {row.n}'
             assert told in page
     assert "Claim 0 &lt;i&gt;says&lt;/i&gt;" in page

@@ -279,7 +279,7 @@
     if (at("onwards").checked && before !== sub) onwards(); else show();
   }
 
-  const said = (label) => say(answered() === study.items.length ? "All posts have a label." : `${label}. Backspace takes it back.`);
+  const said = (label) => say(answered() === study.items.length ? "All posts have a label." : `Previous post: ${label}. Backspace takes it back.`);
 
   function onwards() {
     const label = own(item().id).label;
