@@ -214,7 +214,7 @@ def _conflicts(settings: Settings) -> Iterator[InputError]:
     yield from _retrieval(settings.retrieval)
     if (quota := settings.sampling.quotas) > settings.sampling.per_claim:
         yield InputError(
-            f"[sampling] per_kind = {settings.sampling.per_kind} of {len(KINDS)} kinds is {quota} posts, more than "
+            f"[sampling] per_kind = {settings.sampling.per_kind} posts for each of {len(KINDS)} query types are {quota}, more than "
             f"per_claim = {settings.sampling.per_claim}",
             remedy="Raise per_claim or lower per_kind",
         )

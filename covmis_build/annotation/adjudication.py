@@ -208,7 +208,8 @@ def decision_sheet(
         rows.append([cells.get(name, "") for name in (*columns, *own)])
     if channel == Channel.CSV:
         return csv_bytes([*columns, *own], rows)
-    known = {"label": [*scheme.values, UNDECIDED], "error_class": ERROR_CLASSES}  # noqa: PD011 - not pandas'
+    labels_to_choose = [*scheme.values, *([UNDECIDED] if notes is None else [])]  # noqa: PD011 - not pandas'
+    known = {"label": labels_to_choose, "error_class": ERROR_CLASSES}
     choices = {name: known.get(name, ()) for name in (*written, *own)}
     hints = {**dict.fromkeys(LETTERS[:most], WHOSE), "error_class": WHY}
     return xlsx(Grid([*columns, *own], rows, choices, hints=hints))
@@ -293,6 +294,8 @@ def decision(
         ),
         scheme,
     )
+    if left_open and phase == Phase.ADJUDICATION:
+        return answer, f"'{UNDECIDED}' decides nothing. Write {labels_and_keys(scheme)}"
     if answer.status == Status.INVALID:
         return answer, f"{answer.reason}. Write {labels_and_keys(scheme)}, or {UNDECIDED}"
     if not known:
@@ -399,7 +402,8 @@ class Settlement(Result):
         settled += "; the last rows have only one label and may stay empty" if self.single else ""
         to_fill = [f"{self.discussion} (a label, or `undecided`{settled})"] if self.to_discuss else []
         to_fill += [f"{self.adjudication} (the adjudicator's label)"] if self.to_adjudicate else []
-        return [told, f"Fill in {' and '.join(to_fill)}, then run `covmis round adjudicate` again."]
+        order = "A, B, … are the annotators, in another order in each row."
+        return [told, f"Fill in {' and '.join(to_fill)}, then run `covmis round adjudicate` again. {order}"]
 
     def to_dict(self) -> dict[str, Any]:
         """As `covmis round adjudicate --json` prints it."""

@@ -58,8 +58,7 @@ def freeze(  # noqa: PLR0913 - a round freezes what all of these tables say
     chosen = next_claims(list(claims["claim_id"]), set(left["claim_id"]), begun, options.claims_per_round)
     if not chosen:
         raise InputError(
-            "no sampled claim is left to open",
-            remedy="All are in rounds already; more posts or claims, then `covmis run`, make more",
+            "all sampled claims are in rounds already", remedy="Add posts or claims, then run `covmis run`"
         )
     unknown = set(left["automatic_label"].dropna()) - {"", *labels.values}  # noqa: PD011 - not pandas'
     if unknown:

@@ -75,18 +75,14 @@ class Progress(Result):
             columns={name: str(name).replace("_", " ") for name in people}
             | {"invalid": "of these to correct"}
         )
-        alone = (
-            f", and {counted(self.single, 'posts')} with only one label, which is final"
-            if self.single
-            else ""
-        )
-        lacking = self.undecided - self.to_decide
-        open_ = (
-            f": {self.to_decide:,} to decide, {lacking:,} that too few have answered"
-            if lacking and self.to_decide
-            else ""
-        )
-        counts = f"{counted(self.disagreements - self.single, 'disagreements')}{alone}; {counted(self.undecided, 'posts')} without a final label{open_}."
+        differ, lacking = self.disagreements - self.single, self.undecided - self.to_decide
+        waiting = f"{self.to_decide:,} of them to decide" if self.to_decide else "all decided"
+        counts = f"{counted(differ, 'disagreements')}, {waiting}." if differ else "No disagreements."
+        counts += f" {counted(lacking, 'posts')} still without enough answers." if lacking else ""
+        if self.single:
+            counts += (
+                f" {counted(self.single, 'posts')} with one label, since the others skipped: it is final."
+            )
         return [self.sentence, people, *([] if self._training else [counts]), f"Next: {self.next}"]
 
     @property

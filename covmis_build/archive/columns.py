@@ -72,6 +72,8 @@ DIGITS_IN_2006 = 7
 """Maximum number of digits in ids of X's first year."""
 
 
+SHORT = 6
+"""Digits below which a number is hardly an id of a known platform."""
 FEW_BROKEN = 0.01
 """A share of ids in scientific notation that costs only their rows; the other ids are checked for rounding."""
 IN_SETTINGS = " In study.toml: "
@@ -171,7 +173,7 @@ def _name_columns(understood: Understood, path: Path | str) -> None:
     if "id" not in understood.taken and rule.id is None:
         number = _id_in_first_line(header)
         hint = f'if the first line is no header, header = false, id = "{number or "row"}"' if is_no_header(header) else (
-            'id = "COLUMN", and platform = "x" if these are ids of X; for numbers of your own, any new name, e.g. "mine". '
+            'id = "COLUMN", and their platform, e.g. platform = "x" or "reddit"; for numbers of your own, any new name. '
             'If there is none: id = "row" (the row\'s number) or id = "" (made of text, time and author, so equal rows are one post), and a platform, e.g. "forum"'
         )  # fmt: skip
         all_names = " ".join(", ".join(filter(None, header)).split())[:120]
@@ -301,6 +303,11 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
         understood.notes.append(
             f"{counted(counts.protected, 'texts')}: the apostrophe in front only protects from spreadsheets, and is left out"
         )
+    repeated = len(native_ids) - len(set(native_ids))
+    if repeated:
+        understood.notes.append(
+            f"{counted(repeated, 'rows')} repeat the id of another row, and count once with it"
+        )
     check_rounded(path, table.rounded, taken.get("id", []))
     bare = [native for native in native_ids if native and ":" not in native]
     addressed = partial(in_addresses, table, at["id"][0]) if "id" in at else None
@@ -311,6 +318,11 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
         understood.notes.append(
             f"{counts.escaped:,} texts have &amp; and the like, which annotators would see: in [[retrieval.columns]], "
             'escapes = "html" turns all into characters, escapes = "x" only &amp; &lt; &gt;'
+        )
+    short = [native for native in bare if native.isdecimal() and len(native) < SHORT]
+    if rule.platform in {*ids.KNOWN} - {"telegram"} and short and len(short) >= ENOUGH * len(bare):
+        understood.notes.append(
+            f"ids such as {short[0]} are short for {rule.platform}: if they are your own numbers, invent a platform name"
         )
     understood.platform = rule.platform or _platform(understood, table, bare, native_ids, moments)
     if (understood.file_hash or rule.id == "") and understood.platform in {"", *HYDRATED}:
@@ -344,7 +356,11 @@ def _leave_out(
 def _without_times(understood: Understood) -> list[str]:
     """Return the note that a file has no time column, which few steps need; empty if it has one."""
     timed = "created_at" in understood.taken or understood.rule.time_from_id
-    return [] if timed else ["no column of times: only since, until and estimates by month need one"]
+    return (
+        []
+        if timed
+        else ["no column of times: only the settings since and until, and estimates by month, need one"]
+    )
 
 
 def _without_text(understood: Understood, count: int) -> list[str]:
@@ -357,7 +373,7 @@ def _without_text(understood: Understood, count: int) -> list[str]:
     title = column_of(understood.left_over, TITLES)
     joined = ", ".join(f'"{name}"' for name in (title, *names))
     more = f"; text = [{joined}] adds the title" if title else ""
-    return [f"rows without text in {', '.join(names)}: {count:,} of {understood.rows:,}{more}"]
+    return [f"rows without text in the column {', '.join(names)}: {count:,} of {understood.rows:,}{more}"]
 
 
 def _settle_times(understood: Understood, native_ids: Sequence[str], moments: Sequence[str]) -> None:

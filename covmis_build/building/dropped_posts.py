@@ -80,13 +80,18 @@ def dropped_posts(
     `steps` is the flow, and `short` the result of `short_posts`, if known.
     """
     named = {keeps: name for name, keeps in WORDS.items()}
-    step = named.get(step, step.replace(" ", "_").replace("-", "_"))
-    if step not in WORDS:
-        listed = ", ".join(f"{name} ({keeps})" for name, keeps in WORDS.items())
-        raise UnknownName(f"no step is called '{step}'", remedy=f"Steps: {listed}")
+    given, step = step, named.get(step, step.replace(" ", "_").replace("-", "_"))
     dropped = places.table("dropped")
     if not dropped.exists():
         raise InputError("nothing has been built yet", remedy="Run `covmis run` first")
+    if step not in WORDS and not reason:  # perhaps a reason, as `status` lists them
+        steps_of = ask(
+            "SELECT DISTINCT step FROM dropped WHERE unit = 'pair' AND reason = ?", given, dropped=dropped
+        )
+        step, reason = (steps_of[0][0], given) if len(steps_of) == 1 else (step, reason)
+    if step not in WORDS:
+        listed = ", ".join(f"{name} ({keeps})" for name, keeps in WORDS.items())
+        raise UnknownName(f"no step is called '{step}'", remedy=f"Steps: {listed}")
     ours, values = "unit = 'pair' AND step = ? AND (? = '' OR reason = ?)", (step, reason, reason)
     counts = ask(
         f"SELECT claim_id, count(*) FROM dropped WHERE {ours} GROUP BY 1 ORDER BY 2 DESC, 1",

@@ -105,8 +105,6 @@ def _advice(places: Places, settings: Settings, step: Step, short: str | None = 
         shown = ", ".join(f"{name.removeprefix('language ')} {number:,}" for name, number in languages[:3])
         shown += f", {len(languages) - 3} more" * (len(languages) > 3)
         kept = f"`[cleaning] languages` is {', '.join(settings.cleaning.languages)}"
-        code = languages[0][0].removeprefix("language ").partition("-")[0]
-        kept += f'; "{code}" is not among them' if len(code) < 4 else ""
         return f"other languages ({shown}). {kept}. Of short texts the detected language is often wrong"
     if step.name == "words":
         rule = f"`[cleaning] minimum_words` is {settings.cleaning.minimum_words}"

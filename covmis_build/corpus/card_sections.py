@@ -156,7 +156,7 @@ def _collection(facts: ReleaseFacts, numbers: Statistics) -> Section:
     unit = least_lengths(cleaning) or "any length"
     points = [
         f"Platforms: {platforms}.",
-        f"Found by {listed([*kinds, *([RANKED] if facts.retrieval.ranked else [])])}; local matching was required of {listed(matched)}.",
+        f"Found by {listed([*kinds, *([RANKED] if facts.retrieval.ranked else [])])}; covmis checked that each text matches its query, if that is one of {listed(matched)}.",
         reposts(facts),
         *_nearest(facts),
         *facts.recall,
@@ -368,7 +368,7 @@ def _rehydration(facts: ReleaseFacts) -> Section:
         )
         return Section(
             "How to get the texts",
-            f"covmis cannot fetch these posts ({listed(facts.platforms)}). If you have files of them, it joins their texts with the labels.{numbered}",
+            f"covmis cannot fetch these posts ({listed(facts.platforms)}). If you have files of them, it joins their texts with the labels; keep settings.toml, which says how they are read, next to corpus.csv.{numbered}",
             code="covmis new with-texts\ncd with-texts\ncovmis hydrate ../corpus.csv --archive FILES --into texts",
         )
     without_ids = (

@@ -39,12 +39,20 @@ def methods_sentences(
     how = {"poisson": "Poisson sampling", "two_phase": "two-phase sampling of fixed size"}
     sizes, exact = corpus["claim_id"].value_counts(), ways == ["two_phase"]
     few, many = sizes.min(), sizes.max()
-    yield (
-        f"The {len(corpus):,} items of {corpus['claim_id'].nunique():,} claims ({few if few == many else f'{few} to {many}'} each) were sampled by "
-        f"{' and '.join(how[name] for name in ways)} with known probabilities: {'' if exact else 'in expectation '}"
-        f"{options.per_claim} posts of each claim, {options.per_kind} of them of each {' and '.join(['query type', *options.strata_by])}, "
-        "and as many as there are where there are fewer (COVMis-Stance, appendix A.3)."
-    )
+    drawn = f"The {len(corpus):,} items of {corpus['claim_id'].nunique():,} claims ({few if few == many else f'{few} to {many}'} each)"
+    shared = bool((corpus["p_claim"] < 1).any())
+    if (corpus["p_sample"] >= 1).all():
+        yield f"{drawn} were sampled with probability 1: no claim had more posts than the sample takes."
+        if shared:
+            yield (
+                "Intervals therefore reflect only that a post which several claims found stays with one of them, chosen at random."
+            )
+    else:
+        yield (
+            f"{drawn} were sampled by {' and '.join(how[name] for name in ways)} with known probabilities: "
+            f"{'' if exact else 'in expectation '}{options.per_claim} posts of each claim, with a quota of {options.per_kind} for each "
+            f"{' and '.join(['query type', *options.strata_by])}, or all where there are fewer (COVMis-Stance, appendix A.3)."
+        )
     ranked = bool((corpus["kind"] == RANKED).any())
     if ranked:
         yield (
@@ -61,9 +69,9 @@ def methods_sentences(
         "; a post that several claims found counts for each, so these are more than the pairs after cleaning"
     )
     yield (
-        f"Shares are Hájek means with the weights 1/(p_claim·p_sample), with {level:.0%} Wilson intervals (Student's t) over posts "
+        f"Shares are Hájek means with the weights 1/(p_claim·p_sample), the probabilities that a post stays with this claim and is sampled, with {level:.0%} Wilson intervals (Student's t) over posts "
         f"based on the effective sample size{', limited to shares that are possible given the labelled posts' * bool(known)}. Totals are "
-        f"the share times the number of pairs of a claim and a post{known}{several * bool((corpus['p_claim'] < 1).any())}."
+        f"the share times the number of pairs of a claim and a post{known}{several * shared}."
     )
     if calibrated:
         yield (
@@ -93,7 +101,7 @@ def methods_sentences(
         named = [f"{scope} {name}".strip() for scope, name in thin.itertuples(index=False)]
         more = f" and {len(named) - MENTIONED} more" if len(named) > MENTIONED else ""
         yield (
-            f"A few posts with very large weights dominate: {', '.join(named[:MENTIONED])}{more}. These intervals are wide, may "
+            f"Few posts, or few with large weights, decide the shares of: {', '.join(named[:MENTIONED])}{more}. These intervals are wide, may "
             "still be too narrow, and a rare label may be missing."
         )
     yield (

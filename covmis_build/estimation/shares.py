@@ -71,6 +71,9 @@ SHOWN = (
 )  # fmt: skip
 
 
+SCOPES_IN_WORDS = "In the table, pool is all posts of all claims; average claim is the mean over claims, each with the same weight."
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Estimates(Result):
     """Shares (COLUMNS), the audit of automatic labels, and sentences for a methods section."""
@@ -123,8 +126,9 @@ class Estimates(Result):
         table = self.differences.drop(columns=["over", "why"]) if compared else told[list(SHOWN)]
         shown = table.assign(estimand=[Estimand(name).in_words for name in table["estimand"]])
         shown = shown.rename(columns=lambda name: name.replace("_", " ")).rename(columns={"estimand": "of"})
-        said = [*differences.sentences(self.differences, self.level), ""] if compared else []
-        return [shown, "", *said, *self.methods, *([] if compared else self._of_intervals)]
+        if compared:
+            return [shown, "", *differences.sentences(self.differences, self.level), "", *self.methods]
+        return [shown, SCOPES_IN_WORDS, "", *self.methods, *self._of_intervals]
 
     @property
     def _of_intervals(self) -> list[str]:

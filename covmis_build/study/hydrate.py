@@ -68,7 +68,7 @@ class Hydration(Result):
     def summary(self) -> Summary:
         """Return the number of restored texts, the reasons for missing ones, and notes on the archive files."""
         told = ", ".join(f"{count:,} {why}" for why, count in self.reasons.items())
-        gone = [f"{self.gone:,} are gone ({told}): {self.list}"] if self.gone else []
+        gone = [f"{self.gone:,} without text ({told}): {self.list}"] if self.gone else []
         there = f"{self.found:,} of {self.rows:,} posts have their text again: {self.corpus}"
         return [there, *gone, *self.intake.told()]
 

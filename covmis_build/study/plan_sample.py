@@ -172,7 +172,7 @@ def to_plan(study: Study) -> ToPlan:
     """Read the current items for plans."""
     path = study.places.table("items")
     if not path.is_file():
-        raise InputError("there are no cleaned posts yet", file=path, remedy="Run `covmis run` first")
+        raise InputError("there are no cleaned posts yet", remedy="Run `covmis run` first")
     items, settings = storage.read_table(path, "items"), study.settings
     if items.empty:
         raise nothing_kept()

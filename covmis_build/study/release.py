@@ -184,7 +184,7 @@ def checks(study: Study) -> list[ReleaseCheck]:
     )
     found = [
         ReleaseCheck(all(study.stages().values()), "tables are current", "tables are out of date: `covmis run`"),
-        ReleaseCheck(not broken, "seals hold", changed),
+        ReleaseCheck(not broken, "no sealed round was changed", changed),
         *release_checks(
             study.settings.release, {round_.number: round_.sealed for round_ in study.rounds if not round_.pilot}
         ),

@@ -419,7 +419,9 @@ class Round(Result):
             settled = f"`covmis round adjudicate{which}` resolves the rest."
             return [self.sentence, f"{pushed} {settled}"]
         to_label_studio = self.study.settings.annotation.channel == "label-studio"
-        channels = " (Label Studio; `--channel xlsx`: workbooks, `html`: offline pages)" * to_label_studio
+        channels = (
+            " (Label Studio; `--channel xlsx` or `csv`: sheets, `html`: offline pages)" * to_label_studio
+        )
         registered = self.folder.about.predictions or {}
         return [
             self.sentence,

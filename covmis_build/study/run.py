@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
-from covmis_build.building.flow import ask
 from covmis_build.building.losses import short_posts
 from covmis_build.errors import counted
 from covmis_build.report.result import Result
 from covmis_build.report.summary import Listing
-from covmis_build.study.status import after_run, missing_items, missing_note
+from covmis_build.study.status import after_run, missing_items, missing_note, small_claims
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -90,26 +89,12 @@ def _warnings(study: Study, outcomes: list[StageRun]) -> list[str]:
     lines += missing_note(missing_items(study.places))
     lines += [study.advice] if study.advice else []
     if any(outcome.made and outcome.stage == "sample" for outcome in outcomes):
-        lines += _small_claims(study)
+        lines += small_claims(study.places)
     if any(outcome.made and outcome.stage == "clean" for outcome in outcomes):
         lines += filter(None, [short_posts(study.places, study.settings.cleaning)])
     if rows.get("posts") == 0:
         lines.append(_nothing_found(study))
     return lines
-
-
-def _small_claims(study: Study) -> list[str]:
-    """Return one line with the claims that have too few posts for a sample."""
-    query = "SELECT claim_id, reason FROM dropped WHERE unit = 'claim' AND step = 'minimum_posts' ORDER BY 1"
-    rows = ask(query, dropped=study.places.table("dropped"))
-    if not rows:
-        return []
-    named = ", ".join(claim for claim, _ in rows[:NAMED]) + (", …" if len(rows) > NAMED else "")
-    return [f"not sampled, since they have {rows[0][1]}: {counted(len(rows), 'claims')} ({named})"]
-
-
-NAMED = 6
-"""Maximum number of claims in a line."""
 
 
 def _nothing_found(study: Study) -> str:

@@ -10,7 +10,7 @@ from covmis_build.annotation.answers import Phase
 from covmis_build.annotation.answers import Status as AnswerStatus
 from covmis_build.annotation.round_folder import RoundKind, kind_of
 from covmis_build.building.dropped_posts import texts_of
-from covmis_build.building.flow import Step, flow, missing_from_build
+from covmis_build.building.flow import Step, ask, flow, missing_from_build
 from covmis_build.building.losses import losses, short_posts
 from covmis_build.building.purge import unfinished
 from covmis_build.building.run import current
@@ -106,7 +106,8 @@ def status(study: Study) -> Status:
     rounds = _rounds(places)
     missing = missing_items(places)
     half_purged = unfinished(places)
-    steps, short = flow(places), short_posts(places, study.settings.cleaning)
+    steps = flow(places)
+    short = short_posts(places, study.settings.cleaning) if stages["clean"] else ""  # else of other settings
     return Status(
         title=study.settings.title,
         stages=stages,
@@ -121,6 +122,7 @@ def status(study: Study) -> Status:
             *missing_note(missing),
             *([study.advice] if study.advice else []),
             *filter(None, [short]),
+            *small_claims(places),
         ],
         next="`covmis purge`" if half_purged else next_step(study, stages, rounds, steps),
         short_posts=short,
@@ -174,7 +176,7 @@ def next_step(study: Study, stages: dict[str, bool], rounds: list[RoundRow], ste
 def _to_build(study: Study, stages: dict[str, bool], rounds: list[RoundRow]) -> str:
     """Return the next step towards complete tables; empty if they are complete."""
     places = study.places
-    if not rounds and not stages.get("read", True) and not places.has_files:
+    if not rounds and not places.has_files:
         folders = ", ".join(places.relative(path) for path in places.archives)
         return f"put posts into {folders} and claims into queries/claims.csv"
     names = [name for name, is_current in stages.items() if not is_current]
@@ -203,9 +205,7 @@ def _to_annotate(study: Study, rounds: list[RoundRow], steps: list[Step]) -> str
     unsealed = [row.round for row in rounds if not row.sealed]
     if unsealed:
         return f"finish round {unsealed[0]}: `covmis round status` says how"
-    sampled = set(storage.read_column(places.table("sample"), "claim_id"))
-    for path in places.rounds.glob("*/items.parquet"):
-        sampled -= set(storage.read_column(path, "claim_id"))
+    sampled = claims_without_round(places)
     lost = "" if rounds else losses(places, study.settings, steps)
     if sampled:
         following = f"`covmis round open` ({counted(len(sampled), 'claims')} without a round)"
@@ -247,6 +247,29 @@ def missing_note(missing: dict[str, str]) -> list[str]:
     return [
         f"{count} in the study although the present settings and archive would not contain them: {reasons}."
     ]
+
+
+def claims_without_round(places: Places) -> set[str]:
+    """Return the sampled claims that are in no round yet."""
+    path = places.table("sample")
+    sampled = set(storage.read_column(path, "claim_id")) if path.exists() else set()
+    for items in places.rounds.glob("*/items.parquet"):
+        sampled -= set(storage.read_column(items, "claim_id"))
+    return sampled
+
+
+def small_claims(places: Places) -> list[str]:
+    """Return one line with the claims that have too few posts for a sample."""
+    query = "SELECT claim_id, reason FROM dropped WHERE unit = 'claim' AND step = 'minimum_posts' ORDER BY 1"
+    rows = ask(query, dropped=places.table("dropped")) if places.table("dropped").exists() else []
+    if not rows:
+        return []
+    named = ", ".join(claim for claim, _ in rows[:NAMED]) + (", …" if len(rows) > NAMED else "")
+    return [f"Not sampled, since they have {rows[0][1]}: {counted(len(rows), 'claims')} ({named})."]
+
+
+NAMED = 6
+"""Maximum number of claims in a line."""
 
 
 def _uncollected(places: Places) -> list[str]:

@@ -74,5 +74,5 @@ def _value(name: str, text: str, before: Any) -> Any:
     except tomllib.TOMLDecodeError:
         read = {}
     if list(read) != ["value"]:
-        raise InputError(f"{name}: '{text[:60]}' is no value", remedy=f"It is {_written(before)}")
+        raise InputError(f"{name}: '{text[:60]}' is no value", remedy=f"The setting stays {_written(before)}")
     return read["value"]

@@ -31,14 +31,11 @@ STARTED = {
     "release": (("release",), "study.release()"),
 }
 """The commands that pages start, each with the same in Python; those of a round take its number."""
-BUTTONS = {
-    "run": "Bring the study up to date", "round open": "Open the next round", "release": "Write the release",
-}  # fmt: skip
-
+BUTTONS = {"run": "Bring the study up to date", "release": "Write the release"}
 LEADS = (
     ("put posts", "/posts", "Add posts"), ("more posts", "/flow", "See where posts were lost"),
     ("claims import", "/claims", "Add claims"), ("queries", "/queries", "Go to the queries"),
-    ("posts look", "/posts", "Look at the posts"), ("estimate", "/results", "See the results"),
+    ("posts look", "/posts", "Look at the posts"), ("round open", "/rounds", "Go to the rounds"), ("estimate", "/results", "See the results"),
 )  # fmt: skip
 """How a next step or its command begins, and the page where it is done."""
 
@@ -111,7 +108,7 @@ def session(request: Request) -> Response:
     return bench.page(request, "session.html", "open", scripts=scripts(bench))
 
 
-PEOPLE = "# Labels belong to the round in which they were given, not to one that is opened again. Copy annotation/ of this study, and then:"
+PEOPLE = "# What follows needs labels, which only this study has: copy its folder annotation/ instead of running it."
 
 
 def scripts(bench: Bench) -> dict[str, str]:

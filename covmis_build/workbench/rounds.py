@@ -9,6 +9,7 @@ from urllib.parse import quote
 from starlette.concurrency import run_in_threadpool
 
 from covmis_build.study.open_round import guideline_html
+from covmis_build.study.status import claims_without_round
 from covmis_build.workbench.bench import ROUNDS, Bench, back_to, bench_of, form_of
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def rounds(request: Request) -> Response:
         fitting=len(fitting), all=len(cases), pairs=Counter(case.pair for case in cases).most_common(),
         states=Counter(case.state for case in cases), pair=pair, state=state, third=third, scheme=folder.scheme,
         progress=bench.progress(round_), report=_report(round_), agreement=_agreement(bench, round_),
-        target=study.settings.annotation.target, channel=study.settings.annotation.channel,
+        without_round=claims_without_round(study.places), target=study.settings.annotation.target, channel=study.settings.annotation.channel,
     )  # fmt: skip
 
 

@@ -283,7 +283,9 @@ def test_rows_without_text_are_counted_and_a_title_is_proposed(file):
     path = file("id,title,content\nt3_1grw0wj,Head,\nt3_1grw0wk,Other,words\n")
     (job,) = streams.jobs([(path, "archive/posts.csv")])
     notes = open_job(job, ReadingOptions()).understood.notes
-    assert 'rows without text in content: 1 of 2; text = ["title", "content"] adds the title' in notes
+    assert (
+        'rows without text in the column content: 1 of 2; text = ["title", "content"] adds the title' in notes
+    )
     first = reads(path, Columns(id="id", text=["title", "content"], platform="reddit"))[0]
     assert first.posts[0].text == "Head"
 

@@ -149,7 +149,7 @@ def test_estimates_are_for_the_settings_that_the_rounds_were_drawn_with(study):
     (study / "study.toml").write_text('title = "By hand"\n[sampling]\nper_claim = 36\nper_kind = 9\n')
     words = CliRunner().invoke(app, ["estimate", "--study", str(study)]).output
     assert "[sampling] per_claim was 24 for round 001 and is 36 now" in words
-    assert "6 posts of each query type and 24 posts of each claim" in words
+    assert "24 posts of each claim, with a quota of 6 for each query type" in words
     after = CliRunner().invoke(app, ["estimate", "--study", str(study), "--json"])
     assert json.loads(after.stdout) == before
 

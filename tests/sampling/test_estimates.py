@@ -179,7 +179,7 @@ def test_a_design_for_each_item(make_items):
         for several in ((whole,), (fixed, free))
     )
     assert count[0] == pytest.approx(sum(error))
-    assert "Poisson sampling and two-phase" in both.sentences[0]
+    assert "Poisson sampling and two-phase" in both.methods[0]
 
 
 def test_the_audit_corrects_automatic_labels(make_items):

@@ -28,7 +28,7 @@ def test_every_opened_draw_is_written_and_sealed(study):
     assert set(ledger["claim_id"]) == set(first.items["claim_id"])
     assert set(ledger["round"]) == {"001"}
     study.open_round(100)  # all others
-    with pytest.raises(InputError, match="no sampled claim is left to open"):
+    with pytest.raises(InputError, match="all sampled claims are in rounds already"):
         study.open_round()
     ledger = read_ledger(study.places.rounds)
     claims = set(study.items["claim_id"])
@@ -43,7 +43,7 @@ def test_every_opened_draw_is_written_and_sealed(study):
     if waiting:
         study.open_round(100)
     else:
-        with pytest.raises(InputError, match="no sampled claim is left to open"):
+        with pytest.raises(InputError, match="all sampled claims are in rounds already"):
             study.open_round()
     ledger = read_ledger(study.places.rounds)
     second = ledger[ledger["draw"] == "2"]

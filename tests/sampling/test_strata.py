@@ -145,7 +145,7 @@ def test_release_and_estimates_follow(study, design):
     assert drawn.sum() > 1
     # nearly all posts are labelled, so that what is possible ends bands and intervals alike
     assert (months["band_high"] - months["band_low"] >= months["high"] - months["low"])[drawn].all()
-    assert "of each query type and month" in made["sentences"][0]
+    assert "for each query type and month" in made["sentences"][0]
     card = (study.places.release / "card.md").read_text("utf-8")
     assert "with a quota of 1 per query type and month" in card
 

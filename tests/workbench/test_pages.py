@@ -26,7 +26,7 @@ def wait_for(jobs):
 def test_the_overview_says_what_is_next_and_is_as_new_as_the_files(client, study):
     page = client.get("/").text
     assert "covmis round open" in page
-    assert 'action="/start/round-open"' in page
+    assert 'href="/rounds">Go to the rounds' in page
     assert "data/archive/posts.jsonl" in page or "archive/posts.jsonl" in page
     study = study.change(cleaning={"minimum_words": 3})
     page = client.get("/").text
@@ -123,7 +123,7 @@ def test_a_plan_is_that_of_the_terminal_and_is_written_into_the_settings(client,
     planned = study.plan_sample(targets=[36], seconds=30, share=0.3, per_item=3)
     own = planned.plans.query("per_claim == 36").iloc[0]
     assert f'<div class="big">{own["hours"]:.1f}</div>' in page
-    assert f'<div class="big">{100 * own["half_width_pool"]:.0f}</div>' in page
+    assert f'<div class="big">± {100 * own["half_width_pool"]:.0f}</div>' in page
     assert own["hours"] == 3 * study.plan_sample(targets=[36], seconds=30, per_item=1).plans["hours"].iloc[-1]
     assert "covmis sample --plan --targets 36 --per-item 3 --seconds 30 --share 0.3" in page
     assert client.get("/plan", params={"posts": "36"}, headers={"x-part": "live"}).text.startswith(

@@ -156,7 +156,6 @@ def test_a_new_study_from_posts_that_nobody_here_made(browser, tmp_path, data_ho
         )
         lead.click("Import")
         lead.go("/queries")
-        lead.start("Read the posts")
         for at, keywords in enumerate(CLAIMS.values(), start=1):
             lead.go(f"/queries/rumours-{at:04}")
             lead.fill("#q", keywords)
@@ -175,7 +174,8 @@ def test_a_new_study_from_posts_that_nobody_here_made(browser, tmp_path, data_ho
         lead.go("/")
         lead.start("Bring the study up to date")
         lead.go("/")
-        lead.start("Open the next round")
+        lead.click("Go to the rounds")
+        lead.start("Open the first round")
         for person in ("a1", "a2"):
             lead.label(
                 "001",
