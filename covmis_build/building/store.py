@@ -59,6 +59,12 @@ def store_of(places: Places, engine: Engine) -> Store:
     return Store(posts, engine.table(places.table("older_copies")))
 
 
+def copies(places: Places) -> int:
+    """Return the number of rows that repeat another row's post; 0 before the first run."""
+    path = places.table("older_copies")
+    return int(pq.read_metadata(path).num_rows) if path.exists() else 0
+
+
 def counted_posts(places: Places, settings: Settings) -> CountedPosts:
     """Return the store's posts that count."""
     from covmis_build.archive.counted import CountedPosts, Counting

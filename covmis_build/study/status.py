@@ -122,7 +122,7 @@ def status(study: Study) -> Status:
             *missing_note(missing),
             *([study.advice] if study.advice else []),
             *filter(None, [short]),
-            *small_claims(places),
+            *(f"{line[:1].upper()}{line[1:]}." for line in (small_claims(places) if stages["clean"] else ())),
         ],
         next="`covmis purge`" if half_purged else next_step(study, stages, rounds, steps),
         short_posts=short,
@@ -265,7 +265,7 @@ def small_claims(places: Places) -> list[str]:
     if not rows:
         return []
     named = ", ".join(claim for claim, _ in rows[:NAMED]) + (", …" if len(rows) > NAMED else "")
-    return [f"Not sampled, since they have {rows[0][1]}: {counted(len(rows), 'claims')} ({named})."]
+    return [f"not sampled, since they have {rows[0][1]}: {counted(len(rows), 'claims')} ({named})"]
 
 
 NAMED = 6

@@ -199,10 +199,10 @@ class Study:
     def intake(self) -> Intake:
         """Return what was detected and imported from each archive file; no files before the first run."""
         from covmis_build.archive.intake import Intake, files_of
+        from covmis_build.building.store import copies
 
         files = files_of(storage.read_rows(self.places.table("intake"), "intake"))
-        copies = len(storage.read_column(self.places.table("older_copies"), "row")) if files else 0
-        return Intake(files, self.settings.retrieval.unreadable, copies)
+        return Intake(files, self.settings.retrieval.unreadable, copies(self.places))
 
     @property
     def advice(self) -> str:
