@@ -90,6 +90,7 @@ class FileIntake:
             # the example of a refused file is a setting for study.toml, which `posts look` prints in full
             example = "" if seen.outcome is Outcome.REFUSED else seen.example
             reason, where = in_words(seen.reason, seen.offset, example)
+            where = where.replace("e.g. at ", "e.g. row ") if "table" in self.formats else where
             large = seen.outcome is Outcome.UNREADABLE and seen.count > HINT * self.lines
             hint = "   (over 5%)" if large else ""
             lines.append(

@@ -111,8 +111,8 @@ class Precision:
                 f"this design, or {self.labels_with_predictions:,} with predictions that explain R² = {self.r_squared:.2f}."
             ),
             (
-                "To detect a difference of 5 points in accuracy between two systems, of which exactly one is right on a fifth of "
-                f"the items, you need {self.items_for_five_points:,} items."
+                "To detect a difference of 5 points in accuracy between two systems that differ on a fifth of the items (one right, "
+                f"the other wrong), you need {self.items_for_five_points:,} items."
             ),
         ]
 

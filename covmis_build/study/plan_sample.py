@@ -206,7 +206,7 @@ def plan_sample(
     # The size of a claim with fixed size does not vary, even if that of its strata does.
     fixed = drawn.sample.loc[[design_of(name).FIXED_SIZE for name in drawn.sample["design"]], "claim_id"]
     free = ~drawn.expected["claim_id"].isin(fixed)
-    target = settings.annotation.claims_per_round
+    target = min(settings.annotation.claims_per_round, max(items["claim_id"].nunique(), 1))
     own = plans[plans["per_claim"] == settings.sampling.per_claim].iloc[0]
     return SamplePlan(
         drawn.expected.rename(columns={"N": "posts"}), len(items), len(drawn.sample),

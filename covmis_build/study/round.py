@@ -276,10 +276,8 @@ class Round(Result):
             self._check_adjudicator(adjudicator)
             pulled = adjudication.read_decision_sheets(self.folder, adjudicator, now=storage.moment())
             way = self._channel(channel, pages=not channel)
-            if way == Channel.HTML or (
-                not channel and way == Channel.LABEL_STUDIO and not label_studio.used_by(self.folder)
-            ):
-                # a round on pages or sheets sends its disagreements as sheets
+            if not channel and not (way == Channel.LABEL_STUDIO and label_studio.used_by(self.folder)):
+                # a round on pages or sheets sends its disagreements as sheets of the kind that its annotators have
                 way = Channel.XLSX if any(self.folder.sheets.glob("*.xlsx")) else Channel.CSV
             if way == Channel.LABEL_STUDIO and not self.sealed:
                 pulled.add(

@@ -92,7 +92,7 @@ def test_a_whole_round_and_every_command_twice(folder):
     }  # fmt: skip
     assert "sealed" in covmis(folder, "round", "pull", fails=2)["error"]
     assert covmis(folder, "round", "open")["round"] == "002"
-    assert covmis(folder, "round", "open", fails=2)["error"].startswith("no sampled claim")
+    assert covmis(folder, "round", "open", fails=2)["error"].startswith("all sampled claims")
 
 
 def test_keys_of_a_rounds_tables_are_never_empty(folder):

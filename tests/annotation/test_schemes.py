@@ -231,7 +231,7 @@ def test_the_order_of_claims_decides_and_the_last_round_is_short():
         ["c2", "c3"],
         ["c4"],
     ]
-    with pytest.raises(InputError, match="no sampled claim is left"):
+    with pytest.raises(InputError, match="all sampled claims are in rounds already"):
         freeze(**tables, earlier=opened, options=options, labels=Labels(), seed=1)
 
 

@@ -111,7 +111,10 @@ def test_sample_plans_with_the_time_that_labels_took(study):
     assert made["plans"][1]["hours"] == pytest.approx(made["plans"][1]["by_people"] * 2 * 36 / 3600)
     words = run("sample", "--plan", "--study", study)
     assert "36 seconds per label (the mean of " in words
-    assert "would give the precision of 134 independent items" in words
+    assert (
+        "A full round of 2 claims with 24 posts each would give the precision of 22 independent items"
+        in words
+    )
     assert made["precision"]["items_for_five_points"] == 1334
     asked = json.loads(run("sample", "--plan", "--seconds", "18", "--study", study, "--json"))
     assert asked["plans"][1]["hours"] == pytest.approx(made["plans"][1]["hours"] / 2)
