@@ -173,7 +173,7 @@ def test_a_round_with_blank_cells_says_so_before_it_is_sealed_and_released(tmp_p
     assert (settled.disagreements, settled.discussed, settled.single, settled.to_discuss) == (3, 2, 1, 0)
     assert "2 disagreements: 2 settled by discussion" in settled.summary[0]
     assert (
-        "2 disagreements, all decided. 1 post still without enough answers. 1 post with one label, since the others skipped: it is final."
+        "2 disagreements, all decided. 1 post still without enough answers. 1 further post with only one label (skipped by the others): final unless you change it."
         in str(opened.status())
     )
     assert "1 further post with only one label" in settled.summary[0]

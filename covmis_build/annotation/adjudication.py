@@ -95,6 +95,18 @@ def with_one_label(answers: Mapping[str, Sequence[Label]]) -> set[str]:
     return {item for item, rows in answers.items() if _has_one_label(rows)}
 
 
+def one_label_in_words(number: int) -> str:
+    """Return the sentence on that many of these items; empty for none.
+
+    >>> one_label_in_words(1), one_label_in_words(0)
+    (' 1 further post with only one label (skipped by the others): final unless you change it.', '')
+    """
+    posts = counted(number, "further posts")
+    return (
+        f" {posts} with only one label (skipped by the others): final unless you change it." if number else ""
+    )
+
+
 def _has_one_label(rows: Sequence[Label]) -> bool:
     given = [row for row in deciding(rows) if row.status == Status.GIVEN]
     people = [row for row in given if not is_machine(row.annotator)]
@@ -141,16 +153,16 @@ def to_decide(
     frozen: pd.DataFrame, labels: pd.DataFrame, per_item: int, *, discuss: bool
 ) -> tuple[list[str], list[str]]:
     """The items that are sent for discussion (none if there is to be none), and those for the adjudicator."""
-    here = _decided_here(labels, Status.GIVEN)
-    passed_on = _decided_here(labels, Status.SKIPPED)
-    disputed = [item for item in disagreements(frozen, labels, per_item) if item not in here | passed_on]
+    here, passed_on = _decided_here(labels, Status.GIVEN), _decided_here(labels, Status.SKIPPED)
+    disputed = [item for item in disagreements(frozen, labels, per_item) if item not in here]
     if not discuss:
         return [], disputed
-    return disputed, [item for item in undecided(frozen, labels, per_item) if item not in here]
+    to_discuss = [item for item in disputed if item not in passed_on]
+    return to_discuss, [item for item in undecided(frozen, labels, per_item) if item not in here]
 
 
 def _decided_here(labels: pd.DataFrame, status: Status) -> set[str]:
-    """The items that were decided, or passed on to the adjudicator, with `covmis round decide` or in the browser."""
+    """Return items decided (GIVEN) or passed on to the adjudicator (SKIPPED) with `covmis round decide` or in the browser."""
     current = present(labels)
     deciding_phase = current["phase"].isin([Phase.DISCUSSION, Phase.ADJUDICATION])
     mine = current[deciding_phase & (current["status"] == status)]
@@ -387,12 +399,7 @@ class Settlement(Result):
             + (f"{self.by_majority} settled by the majority, " if self.by_majority else "")
             + f"{self.discussed} settled by discussion, "
             f"{self.adjudicated} by the adjudicator; {self.to_discuss} to discuss, "
-            f"{self.to_adjudicate} for the adjudicator."
-            + (
-                f" {counted(self.single, 'further posts')} with only one label (skipped by the others): final unless you change it."
-                if self.single
-                else ""
-            )
+            f"{self.to_adjudicate} for the adjudicator.{one_label_in_words(self.single)}"
         )
         if self.unlabelled:
             told += f" {counted(self.unlabelled, 'posts')} without enough labels: `covmis round status` shows whose."

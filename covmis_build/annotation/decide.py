@@ -107,7 +107,7 @@ class Disagreements(Result):
         import pandas as pd
 
         single = sum(row.alone for row in self.rows)
-        alone = f" {counted(single, 'posts')} with only one label." if single else ""
+        alone = adjudication.one_label_in_words(single)
         differ = counted(len(self.rows) - single, "disagreements")
         sentence = f"Round {self.round}: {differ}, {len(self.waiting)} to decide.{alone}"
         rows = [

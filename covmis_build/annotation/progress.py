@@ -79,10 +79,7 @@ class Progress(Result):
         waiting = f"{self.to_decide:,} of them to decide" if self.to_decide else "all decided"
         counts = f"{counted(differ, 'disagreements')}, {waiting}." if differ else "No disagreements."
         counts += f" {counted(lacking, 'posts')} still without enough answers." if lacking else ""
-        if self.single:
-            counts += (
-                f" {counted(self.single, 'posts')} with one label, since the others skipped: it is final."
-            )
+        counts += adjudication.one_label_in_words(self.single)
         return [self.sentence, people, *([] if self._training else [counts]), f"Next: {self.next}"]
 
     @property

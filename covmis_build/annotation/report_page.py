@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
@@ -47,7 +46,7 @@ def sections_of(findings: Findings) -> list[Section]:
         _classes(compared),
         *_rounds(compared),
         *_drift(compared.drift),
-        *_groups("By query type", "Query type", compared.by_kind),
+        *_groups("By query type", "Query type", compared.by_kind, {}),
         *_groups("By claim", "Claim", compared.by_claim, findings.claims),
         *_second_opinion(compared.dawid_skene),
         *_machines(findings.machines),
@@ -214,7 +213,7 @@ def _drift(drifts: Sequence[Drift]) -> list[Section]:
 
 
 def _groups(
-    title: str, column: str, groups: Sequence[GroupAgreement], texts: Mapping[str, str] = MappingProxyType({})
+    title: str, column: str, groups: Sequence[GroupAgreement], texts: Mapping[str, str]
 ) -> list[Section]:
     columns = (column, "Posts", "Raw agreement", "κ", INTERVAL)
     rows = [

@@ -116,3 +116,16 @@ def test_the_story_of_a_post_names_an_adjudicator_who_has_a_code(folder):
     study.round().decide(second, "favor", discuss=False, adjudicator="kim")
     assert study.explain(first)[-1] == "The adjudicator decided against."
     assert study.explain(second)[-1] == "The adjudicator kim decided favor."
+
+
+def test_what_was_passed_on_goes_to_the_adjudicator_alone_also_without_a_discussion(folder):
+    round_ = open_study(folder).round()
+    first, *others = (case.item_id for case in round_.cases().rows)
+    round_.decide(first, "undecided", reason="irony")
+    sheets = round_.folder.sheets
+    round_.adjudicate(discuss=False, channel="csv")
+    assert {row["item_id"] for row in rows_of(sheets / "adjudication.csv")} == {first, *others}
+    (sheets / "adjudication.csv").unlink()
+    round_.adjudicate(channel="csv")
+    assert {row["item_id"] for row in rows_of(sheets / "discussion.csv")} == set(others)
+    assert [row["item_id"] for row in rows_of(sheets / "adjudication.csv")] == [first]
