@@ -77,7 +77,7 @@ SHORT = 6
 FEW_BROKEN = 0.01
 """A share of ids in scientific notation that costs only their rows; the other ids are checked for rounding."""
 IN_SETTINGS = " In study.toml: "
-"""What stands in a question before the settings that answer it."""
+"""Separates a question from the settings that answer it."""
 
 
 @dataclass(slots=True)

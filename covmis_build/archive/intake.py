@@ -89,8 +89,8 @@ class FileIntake:
                 continue
             # the example of a refused file is a setting for study.toml, which `posts look` prints in full
             example = "" if seen.outcome is Outcome.REFUSED else seen.example
-            reason, where = in_words(seen.reason, seen.offset, example)
-            where = where.replace("e.g. at ", "e.g. row ") if "table" in self.formats else where
+            at = "row" if "table" in self.formats else "at"
+            reason, where = in_words(seen.reason, seen.offset, example, at=at)
             large = seen.outcome is Outcome.UNREADABLE and seen.count > HINT * self.lines
             hint = "   (over 5%)" if large else ""
             lines.append(
@@ -107,10 +107,13 @@ class FileIntake:
         return {**own, "counts": counts}
 
 
-def in_words(reason: str, place: int, example: str) -> tuple[str, str]:
-    """Return finding, place and example as text. An example that begins with the reason is its uncut version."""
+def in_words(reason: str, place: int, example: str, *, at: str = "at") -> tuple[str, str]:
+    """Return finding, place and example as text. An example that begins with the reason is its uncut version.
+
+    The place is a byte, or a "row" if `at` says so.
+    """
     whole = example if example.startswith(reason) else reason
-    where = f"e.g. at {place:,}" if place else ""
+    where = f"e.g. {at} {place:,}" if place else ""
     return whole, where if example in {"", whole} else f"{where}: {example}"
 
 

@@ -33,16 +33,17 @@ def methods_sentences(
     level: float,
     *,
     calibrated: bool = False,
+    complete: bool = False,
 ) -> Iterator[str]:
-    """Return the sentences in the order of a methods section."""
+    """Return the sentences in the order of a methods section. `complete`: every post of the target population is sampled."""
     ways = sorted(set(design.names))
     how = {"poisson": "Poisson sampling", "two_phase": "two-phase sampling of fixed size"}
     sizes, exact = corpus["claim_id"].value_counts(), ways == ["two_phase"]
     few, many = sizes.min(), sizes.max()
     drawn = f"The {len(corpus):,} items of {corpus['claim_id'].nunique():,} claims ({few if few == many else f'{few} to {many}'} each)"
     shared = bool((corpus["p_claim"] < 1).any())
-    if (corpus["p_sample"] >= 1).all():
-        yield f"{drawn} were sampled with probability 1: no claim had more posts than the sample takes."
+    if complete:
+        yield f"{drawn} were sampled with probability 1, as all posts left after cleaning were."
         if shared:
             yield (
                 "Intervals therefore reflect only that a post which several claims found stays with one of them, chosen at random."

@@ -11,7 +11,7 @@ from covmis_build.errors import InputError
 from covmis_build.estimation.scopes import TIMES, Scope
 from covmis_build.records import Estimand
 from covmis_build.report.figures import forest
-from covmis_build.report.page import Section, page, table_html
+from covmis_build.report.page import Section, as_integer, page, table_html
 from covmis_build.stats.intervals import between
 
 if TYPE_CHECKING:
@@ -105,16 +105,12 @@ def _shown(shares: pd.DataFrame) -> pd.DataFrame:
     rows = [
         (
             Estimand(row["estimand"]).in_words, row["name"] or row["scope"], row["label"], row["share"],
-            between(row["low"], row["high"]), _as_integer(row["effective_n"]), bool(row["flagged"]), row["unweighted"],
-            _as_integer(row["total"]), between(row["total_low"], row["total_high"], ",.0f"),
+            between(row["low"], row["high"]), as_integer(row["effective_n"]), bool(row["flagged"]), row["unweighted"],
+            as_integer(row["total"]), between(row["total_low"], row["total_high"], ",.0f"),
         )
         for row in shares.to_dict("records")
     ]  # fmt: skip
     return pd.DataFrame(rows, columns=list(SHOWN), dtype=object)
-
-
-def _as_integer(value: float) -> int | None:
-    return round(value) if math.isfinite(value) else None
 
 
 def _forest(rows: pd.DataFrame, claims: Mapping[str, str], alt: str, low: str, high: str) -> str:

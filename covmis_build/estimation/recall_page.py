@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from covmis_build.report import figures
-from covmis_build.report.page import Section, page, table_html
+from covmis_build.report.page import Section, as_integer, page, table_html
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -137,7 +137,7 @@ def _figures(report: RecallReport) -> pd.DataFrame:
     rows = [
         (
             names[row["scope"]], str(row["name"]).replace("_", " "), row["recall"], f"{row['low']:.3f} to {row['high']:.3f}",
-            _as_integer(row["missed"]), _as_integer(row["labels"]), _as_integer(row["relevant"]),
+            as_integer(row["missed"]), as_integer(row["labels"]), as_integer(row["relevant"]),
         )
         for row in report.figures.to_dict("records")
     ]  # fmt: skip
@@ -156,10 +156,6 @@ def _stances(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(
         told, columns=["label", "share", "interval", "relevant posts", "their interval", "drawn"]
     )
-
-
-def _as_integer(value: float) -> int | None:
-    return round(value) if math.isfinite(value) else None
 
 
 def _share(value: float) -> str:

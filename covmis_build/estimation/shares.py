@@ -202,7 +202,10 @@ def estimates(  # noqa: PLR0913 - a sample, its pool, and what is known beside, 
             compared += [{"estimand": str(estimand), **row} for row in _compared(of_labels, *between)]
     shares = pd.DataFrame(rows).reindex(columns=COLUMNS)
     checked = audit.table(level=level)
-    said = methods_sentences(corpus, design, options, checked, shares, level, calibrated=calibrated)
+    complete = known is not None and bool((known["p_sample"] >= 1).all())
+    said = methods_sentences(
+        corpus, design, options, checked, shares, level, calibrated=calibrated, complete=complete
+    )
     texts = {str(row.claim_id): str(row.claim) for row in corpus.itertuples()} if "claim" in corpus else {}
     different = pd.DataFrame(compared, columns=differences.COLUMNS)
     return Estimates(shares, checked, tuple(said), level, claims=texts, differences=different)

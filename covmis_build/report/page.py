@@ -8,6 +8,7 @@ headings, prose, tables and figures:
 
 from __future__ import annotations
 
+import math
 import numbers
 import unicodedata
 from dataclasses import dataclass
@@ -196,6 +197,11 @@ def shown_p(p: Any) -> Any:
     ('< 0.001', '0.031')
     """
     return "< 0.001" if _is_number(p) and p < 0.001 else shown(p)
+
+
+def as_integer(value: float) -> int | None:
+    """Round a number for a table; None where there is none."""
+    return round(value) if math.isfinite(value) else None
 
 
 def signed(value: float, digits: int = 3) -> str:

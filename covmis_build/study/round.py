@@ -50,7 +50,7 @@ class Round(Result):
     @property
     def number(self) -> str:
         """The round's number, three digits."""
-        return self.folder.number
+        return self.place.name
 
     @property
     def seal_hash(self) -> str:

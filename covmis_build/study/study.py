@@ -174,7 +174,7 @@ class Study:
         elif names:
             raise StaleTables(
                 f"the tables in data/build are out of date (to be made: {', '.join(names)})",
-                remedy="Run `covmis run` first, or add --run (in Python: run=True)",
+                remedy="Run `covmis run` first",
             )
 
     def stages(self) -> dict[str, bool]:

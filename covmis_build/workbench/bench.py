@@ -21,6 +21,7 @@ from covmis_build import __version__
 from covmis_build.errors import CovmisError, InputError
 from covmis_build.report.page import environment_of, in_prose
 from covmis_build.study.add_posts import safe_name
+from covmis_build.study.keywords import claims_of
 from covmis_build.study.study import Study, open_study
 from covmis_build.workbench import figures
 from covmis_build.workbench.jobs import Jobs
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from covmis_build.annotation.progress import Progress
+    from covmis_build.study.keywords import Claim
     from covmis_build.study.round import Round
     from covmis_build.study.status import Status
     from covmis_build.workbench.jobs import Job
@@ -54,8 +56,8 @@ MOST_KEPT = 500
 TABLES = ("data/build/*.parquet", "data/build/ledger.jsonl", "queries/*")
 STORE = ("data/build/parts.parquet", "data/build/older_copies.parquet", "data/build/intake.parquet")
 ROUNDS = ("annotation/rounds/*", "annotation/rounds/*/*", "annotation/rounds/*/sheets/*")
-"""Files that most figures depend on."""
 STATE = (*TABLES, *ROUNDS, "data/release/checksums.txt")
+"""Files that most figures depend on."""
 
 
 class Act(NamedTuple):
@@ -94,6 +96,11 @@ class Bench:
             "fig": figures, "places": PLACES, "quote": lambda text: quote(str(text), safe=""), "read_only": self.read_only, "styles": [], "version": __version__,
         }  # fmt: skip
         self.templates.filters |= {"n": _whole, "pc": _percent, "sentence": _sentence}
+
+    @property
+    def claims(self) -> list[Claim]:
+        """The claim list as it is now."""
+        return self.keep("claims", ("queries/claims.csv",), lambda: claims_of(self.study))
 
     @property
     def study(self) -> Study:
@@ -147,7 +154,7 @@ class Bench:
 
     def sentence_of(self, error: Exception) -> str:
         """What the library refuses, in its words; files are named from the study's folder."""
-        return str(error).replace(f"{self.folder}/", "").replace(", or add --run (in Python: run=True)", "")
+        return str(error).replace(f"{self.folder}/", "")
 
     def is_stale(self) -> bool:
         """Whether a run would make tables again; not of a study that cannot be opened."""

@@ -10,7 +10,6 @@ from starlette.responses import PlainTextResponse
 
 from covmis_build.errors import CovmisError, InputError
 from covmis_build.study.claims import FIELDS, has_examples
-from covmis_build.study.keywords import claims_of
 from covmis_build.workbench.bench import Bench, back_to, bench_of, blocks_of, form_of
 
 if TYPE_CHECKING:
@@ -34,9 +33,8 @@ def claims(request: Request) -> Response:
     if dropped:
         try:
             looked = bench.study.look_at_claims(dropped)
-            shown["columns"] = sorted(
-                {*looked.understood.columns.values(), *looked.understood.left_over} - {""}
-            )
+            seen = looked.understood
+            shown["columns"] = list(filter(None, dict.fromkeys([*seen.columns.values(), *seen.left_over])))
             chosen = _chosen(looked, asked)
             shown["looked"] = bench.study.look_at_claims(dropped, columns=chosen) if chosen else looked
             words = _words(bench, dropped, chosen)
@@ -44,9 +42,8 @@ def claims(request: Request) -> Response:
             shown["problem"] = str(error)
     name = dropped.name if dropped else ""
     template = "claims_seen.html" if request.headers.get("x-part") else "claims.html"
-    known = [] if request.headers.get("x-part") else claims_of(bench.study)
     return bench.page(
-        request, template, *words, name=name, fields=FIELDS, claims=known[:MOST_SHOWN], all=len(known),
+        request, template, *words, name=name, fields=FIELDS, claims=bench.claims[:MOST_SHOWN], all=len(bench.claims),
         examples=has_examples(bench.study), **shown,
     )  # fmt: skip
 

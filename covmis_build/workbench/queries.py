@@ -8,7 +8,7 @@ from urllib.parse import quote
 from starlette.concurrency import run_in_threadpool
 
 from covmis_build.errors import CovmisError, NoClaim
-from covmis_build.study.keywords import Claim, claims_of, count, marked_posts, remarks_on, suggested, tuned
+from covmis_build.study.keywords import Claim, count, marked_posts, remarks_on, suggested, tuned
 from covmis_build.workbench.bench import STORE, Bench, back_to, bench_of, form_of
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def queries(request: Request) -> Response:
     """The claims, and one of them at work; for `x-part: live` only what changes as one types."""
     bench = bench_of(request)
-    study, claims = bench.study, claims_of(bench.study)
+    study, claims = bench.study, bench.claims
     if not claims or not study.stages()["read"]:
         return bench.page(
             request, "no_queries.html", "queries", "show", claims=claims, no_files=not study.places.has_files

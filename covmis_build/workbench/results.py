@@ -53,7 +53,7 @@ def results(request: Request) -> Response:
             scores = bench.keep(
                 f"scores {sorted(systems.items())}", BASED_ON, lambda: _scores(study, systems)
             )
-            tables = [*scores.tables(), ("The measures", scores.legend())]
+            tables = (*scores.tables(), ("The measures", scores.legend()))
             shown["scores"] = [(title, table_html(table, headings=2)) for title, table in tables]
         except CovmisError as error:  # gold labels may have come that these predictions lack
             shown["scores"] = [(bench.sentence_of(error), "")]
