@@ -270,6 +270,7 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
     """Check ids, times, claims and escapes in one pass over the rows."""
     taken, rule = understood.taken, understood.rule
     at = {what: [table.header.index(name) for name in names] for what, names in taken.items()}
+    numbers: list[int] = []
     native_ids: list[str] = []
     moments: list[str] = []
     named_claims: Counter[str] = Counter()
@@ -279,6 +280,7 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
     while numbered := list(islice(rows, TOGETHER)):
         block = [cells for _, cells, problem in numbered if not problem]
         understood.rows += len(block)
+        numbers += [number for number, _, problem in numbered if not problem]
         native_ids += _column(block, at.get("id", []))
         moments += _column(block, at.get("created_at", []), " ")
         named_claims.update(_column(block, at["claim"]) if "claim" in at else ())
@@ -309,9 +311,14 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
             f"{counted(repeated, 'rows')} repeat the id of another row, and count once with it"
         )
     check_rounded(path, table.rounded, taken.get("id", []))
-    bare = [native for native in native_ids if native and ":" not in native]
+    rows_of_bare = {
+        number: native
+        for number, native in zip(numbers, native_ids, strict=False)
+        if native and ":" not in native
+    }
+    bare = list(rows_of_bare.values())
     addressed = partial(in_addresses, table, at["id"][0]) if "id" in at else None
-    check_ids(path, bare, left_out=FEW_BROKEN, addressed=addressed)
+    check_ids(path, bare, rows=rows_of_bare, left_out=FEW_BROKEN, addressed=addressed)
     _settle_times(understood, native_ids, moments)
     _leave_out(understood, named_claims, claims, marks)
     if not rule.escapes and counts.escaped > 0.005 * understood.rows:

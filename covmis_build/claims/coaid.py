@@ -74,7 +74,7 @@ def posts(path: Path) -> list[tuple[str, str]]:
         sheet = read_table(beside)
         header, lines = sheet.header, sheet.whole(beside)
         index, post = need(beside, header, ["index"]), need(beside, header, ["tweet_id"])
-        check_ids(beside, [line[post].strip() for line in lines])
+        check_ids(beside, [line[post].strip() for line in lines], rows=sheet.numbers)
         pairs.update((line[index].strip(), f"x:{line[post].strip()}") for line in lines)
     return sorted(pairs)
 

@@ -210,7 +210,7 @@ def _claims(
     days = _days(sheet, columns, notes)
     claims: dict[str, Claim] = {}
     posts: dict[GivenPost, None] = {}
-    alone: list[str] = []
+    alone: dict[int, str] = {}
     unlike_addresses = empty = nothing = 0
     for number, (row, line, day) in enumerate(zip(sheet.numbers, sheet.rows, days, strict=True), start=1):
         cells = {name: _in_lines(line[source].strip()) for name, source in columns.items()}
@@ -237,7 +237,7 @@ def _claims(
             claims[f"{claim_id} in row {claim.row}"] = claim  # `checked` refuses it, naming both rows
         claims.setdefault(claim_id, claim)  # COVIDLies has several wordings of a misconception
         natives = _post_ids(cells)
-        alone += natives if len(natives) == 1 else []
+        alone |= {row: natives[0]} if len(natives) == 1 else {}
         posts.update((GivenPost(claim_id, f"x:{native}"), None) for native in natives)
     if nothing:
         notes.append(f"{counted(nothing, 'cells')} that say NA, NULL or the like taken for empty")
@@ -250,7 +250,7 @@ def _claims(
     elif columns["claim_id"].lower() in NAMELESS:
         notes.append(f"ids are those of the first column, which has no name, as '{next(iter(claims), '')}'")
     check_rounded(path, sheet.rounded, [columns[name] for name in ("claim_id", "posts") if name in columns])
-    check_ids(path, alone)  # spreadsheets round a number that is alone in its cell
+    check_ids(path, list(alone.values()), rows=alone)  # spreadsheets round a number that is alone in its cell
     return list(claims.values()), sorted(posts)
 
 

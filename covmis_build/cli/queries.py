@@ -37,7 +37,7 @@ def try_out(
     expression: Annotated[str, Argument(help="Keywords, a claim's id, or nothing: all queries.")] = "",
     samples: Annotated[int, Option(min=0, help="How many posts to show of each.")] = 3,
     words: Annotated[
-        bool, Option("--words", help="Instead: what each word of one query, or of a claim's, adds.")
+        bool, Option("--words", help="Instead: what each word of the query adds or keeps out.")
     ] = False,
     progress: Progress = silent,
 ) -> Result:

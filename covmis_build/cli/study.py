@@ -77,7 +77,7 @@ def status(
         str,
         Option(
             metavar="STEP",
-            help="Instead: posts that this step dropped, with reasons (near_duplicates, or as `status` and `explain` print it).",
+            help="Instead: the posts dropped by this step, or for this reason, as `status` prints them.",
         ),
     ] = "",
     reason: Annotated[str, Option(help="With --dropped: of this reason alone.")] = "",

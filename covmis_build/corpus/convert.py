@@ -11,6 +11,7 @@ from covmis_build import records, storage, tables
 from covmis_build.errors import InputError, doubted
 from covmis_build.files.contents import bytes_of
 from covmis_build.files.frames import read_parquet
+from covmis_build.files.ids import is_broken
 from covmis_build.files.reading import read_table
 
 if TYPE_CHECKING:
@@ -183,7 +184,7 @@ def _check_text(frame: pd.DataFrame, path: Path) -> None:
 
 def check_ids(ids: pd.Series[str], path: Path) -> None:
     """Refuse ids in scientific notation (1.25E+18), which lost digits in a spreadsheet."""
-    broken = ids[ids.str.fullmatch(r"\d[.,]?\d*[eE]\+?\d+")]
+    broken = ids[ids.map(is_broken).astype(bool)]
     if len(broken):
         raise InputError(
             f"the id {broken.iloc[0]} is in scientific notation: a spreadsheet has rounded it",

@@ -339,7 +339,7 @@ def labelled(
     if source and ids:
         check_rounded(file, source.rounded, [ids])
     if ids and ids != "item_id":
-        check_ids(file, [str(cell) for cell in table[ids]], first=read.row(1))
+        check_ids(file, [str(cell) for cell in table[ids]], rows=map(read.row, range(1, len(table) + 1)))
     return read
 
 

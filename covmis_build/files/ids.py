@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from itertools import count
 from typing import TYPE_CHECKING
 
 from covmis_build.errors import BrokenIds
 from covmis_build.files.workbook import KEPT_DIGITS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from pathlib import Path
 
 NOTHING = {"NA", "N/A", "NaN", "nan", "NULL", "null", "None", "<NA>"}
@@ -56,19 +57,23 @@ def check_ids(
     path: Path | str,
     ids: Sequence[str],
     *,
-    first: int = 2,
+    rows: Iterable[int] = (),
     repeated: bool = False,
     left_out: float = 0.0,
     addressed: Callable[[set[str]], Collection[str]] | None = None,
 ) -> None:
     """Refuse platform ids that a program parsed as numbers and rounded.
 
-    Scientific notation is refused if more than the share `left_out` of the ids has it; `first` is the row of the first id.
+    Scientific notation is refused if more than the share `left_out` of the ids has it; `rows` are the ids' rows (default: from 2 on).
     Other rounding shows in the ids together: zeros after the 15th digit far more often than by chance, or only numbers that a
     float represents exactly. An id in several rows (`repeated`) counts once. `addressed` returns the ids that also occur in a
     URL of their row, which are intact.
     """
-    broken = [(number, post_id) for number, post_id in enumerate(ids, start=first) if is_broken(post_id)]
+    broken = [
+        (number, post_id)
+        for number, post_id in zip(rows or count(2), ids, strict=False)
+        if is_broken(post_id)
+    ]
     if len(broken) > left_out * len(ids):
         number, post_id = broken[0]
         raise BrokenIds(f"the id {post_id} {BROKEN}", file=path, row=number, remedy=REMEDY)

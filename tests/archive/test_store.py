@@ -249,6 +249,17 @@ def test_one_broken_id_in_a_hundred_costs_only_its_row(tmp_path, reads):
     )
 
 
+def test_a_broken_id_is_named_with_its_own_row(tmp_path, reads):
+    (tmp_path / "archive").mkdir(exist_ok=True)
+    (tmp_path / "archive/b.csv").write_text(
+        "tweet_id,text\n,no id\n\n1250812508125081253,garlic\n1.25E+18,hello\n"
+    )
+    with pytest.raises(
+        InputError, match=r"archive/b\.csv, row 5: the id 1\.25E\+18 was broken by a spreadsheet"
+    ):
+        reads()
+
+
 def test_broken_ids_are_an_error_wherever_they_stand(tmp_path, reads):
     write(tmp_path / "archive/a.jsonl", tweet(1))
     (tmp_path / "archive/b.csv").write_text("tweet_id,text\n1.25E+18,hello\n")

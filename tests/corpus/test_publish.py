@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from covmis_build import storage
 from covmis_build.cli import app
-from covmis_build.corpus.convert import read_corpus, write_corpus
+from covmis_build.corpus.convert import check_ids, read_corpus, write_corpus
 from covmis_build.corpus.hugging_face import header as hugging_face_header
 from covmis_build.corpus.publish import ALWAYS, BUNDLE, CHECKSUMS, HUGGING_FACE, SOMETIMES
 from covmis_build.corpus.release import make_corpus
@@ -251,3 +251,9 @@ def test_the_header_for_hugging_face_names_the_licence(licence, header) -> None:
     gold, frozen = made_frozen(1, 3)
     numbers = statistics(make_corpus(gold, frozen, Release()), Labels().values)
     assert header in hugging_face_header(made_facts(release=Release(licence=licence)), numbers)
+
+
+def test_an_id_of_reddit_may_look_like_a_number_with_an_exponent(tmp_path):
+    check_ids(pd.Series(["45e1234", "d02u4j6"]), tmp_path / "corpus.csv")
+    with pytest.raises(InputError, match=r"row 3: the id 4,5E\+17 is in scientific notation"):
+        check_ids(pd.Series(["45e1234", "4,5E+17"]), tmp_path / "corpus.csv")

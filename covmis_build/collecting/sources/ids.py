@@ -51,7 +51,7 @@ def read_ids(path: Path) -> IdList:
     cells = [row[name].strip().strip("\"'") for row in sheet.whole(path)]
     report(path, sheet)
     check_rounded(path, sheet.rounded, [name])
-    check_ids(path, [cell.removeprefix("x:") for cell in cells])
+    check_ids(path, [cell.removeprefix("x:") for cell in cells], rows=sheet.numbers)
     post_ids: dict[str, None] = {}
     for row, cell in zip(sheet.numbers, cells, strict=True):
         read = post_id(cell)
