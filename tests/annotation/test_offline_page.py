@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import time
@@ -45,13 +46,15 @@ def opened(browser, page: Path) -> None:
 
 
 def exported(browser, name: str = "a1-001.json") -> Path:
-    """The file that the page saves, however busy the machine is."""
+    """The file that the page saves. Chromium makes an empty one first, and removes it again if it is closed."""
     path = browser.downloads / name
     path.unlink(missing_ok=True)
     browser.press("e")
-    while not path.exists():
+    while True:
+        with contextlib.suppress(FileNotFoundError, json.JSONDecodeError):
+            json.loads(path.read_text())
+            return path
         time.sleep(0.1)
-    return path
 
 
 def answers(browser) -> list[dict]:

@@ -110,6 +110,10 @@ def test_a_disagreement_is_decided_by_its_key(browser, tmp_path):
         browser.open(opened.split("/?")[0] + "/rounds")
         counts = "return document.querySelector('.filters[data-fresh]').textContent"
         none_decided = browser.run(counts)
+        browser.run("document.querySelector('.case [name=reason]').focus()")
+        browser.press(*"why", "Enter")
+        assert browser.run("return document.activeElement.className") == "case", "Enter decides nothing"
+        browser.run("document.activeElement.blur()")
         browser.type_on(("\N{ARABIC LETTER TEH}", "KeyJ"), ("\N{ARABIC-INDIC DIGIT TWO}", "Digit2"))
         browser.wait("return document.querySelectorAll('.case.done').length === 1")
         browser.wait(f"{counts} !== {json.dumps(none_decided)}", 60)
@@ -128,6 +132,7 @@ def test_a_disagreement_is_decided_by_its_key(browser, tmp_path):
         assert [entry for entry in console(browser) if "400" not in entry] == []
     labels = round_.labels
     assert (len(labels), list(labels["label"][-2:])) == (before + 2, ["against", "neither"])
+    assert list(labels["reason"][-2:]) == ["why", ""]
 
 
 PATHS = (

@@ -15,8 +15,7 @@
   }
 
   // A form marked data-live asks for its part of the page as it is changed; the last question wins.
-  let asking = null;
-  let pause = 0;
+  let [asking, pause] = [null, 0];
   function ask(form) {
     clearTimeout(pause);
     pause = setTimeout(async () => {
@@ -54,8 +53,7 @@
       event.preventDefault();
       at("#show").value = pressed("show").dataset.show;
       ask(at("#show").form);
-    }
-    if (pressed("copy")) {
+    } else if (pressed("copy")) {
       await navigator.clipboard.writeText(at(".cli code").textContent);
       pressed("copy").textContent = "Copied";
     }
@@ -92,8 +90,7 @@
     const own = refreshed += 1;
     const answer = await fetch(location.href);
     if (!answer.ok || own !== refreshed) return;
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    const fresh = all("[data-fresh]", page);
+    const fresh = all("[data-fresh]", new DOMParser().parseFromString(await answer.text(), "text/html"));
     if (fresh.length === all("[data-fresh]").length) all("[data-fresh]").forEach((old, place) => old.replaceWith(fresh[place]));
   }
 
@@ -125,6 +122,10 @@
 
   // Keys: j and k go from post to post, a label's key decides, / goes to the search box, ? shows the keys.
   document.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && event.target.name === "reason") {  // without this, Enter decides for the first label
+      event.preventDefault();
+      event.target.closest(".case").focus();
+    }
     if (event.target.matches("input, textarea, select") || event.ctrlKey || event.metaKey || event.altKey) return;
     const key = keyOf(event);
     if (key === "/" && at("#q")) {
