@@ -91,6 +91,8 @@ class _Lines:
         if len(first[0]) == 1 and _is_id(first[0][0]):
             self.form, self.header, self.first = "ids, one a line", ["id"], 1
             return
+        if self.has_row_names_of_r(first):
+            first[0].insert(0, "")
         self.above = header_line(first)
         self.notes = above_header(first[: self.above])
         self.header, self.first = [name.strip() for name in first[self.above]], self.above + 2
@@ -112,6 +114,11 @@ class _Lines:
                 if self.says_separator:
                     source.readline()
                 yield bounded_lines(source)
+
+    def has_row_names_of_r(self, first: Sequence[Sequence[str]]) -> bool:
+        """True if R's write.table wrote the file: row names ("1", ...) in each row, without a name in the header."""
+        wider = all(len(cells) == len(first[0]) + 1 for cells in first[1:])
+        return wider and [line[:3] for line in islice(self.every_line(), 2)][1:] == ['"1"']
 
     def every_line(self) -> Iterator[str]:
         with self.lines() as lines:

@@ -282,6 +282,14 @@ def test_a_row_longer_than_the_header_is_not_taken(tmp_path, caller):
     assert "'and more' is beyond the last column" in outcome.said
 
 
+@pytest.mark.parametrize("separator", [",", "\t"])
+def test_row_names_of_r_have_no_name_in_the_header(tmp_path, caller, separator):
+    path = tmp_path / "a1.csv"
+    lines = [(caller.id, caller.value), ("1", FIRST, "garlic"), ("2", SECOND, "tea")]
+    path.write_text("".join(separator.join(f'"{cell}"' for cell in line) + "\n" for line in lines))
+    assert caller.read(path).texts == BOTH
+
+
 def test_what_is_not_utf8_is_read_and_reported(tmp_path, caller):
     path = tmp_path / "a1.csv"
     path.write_bytes(f"{caller.id};{caller.value}\n{FIRST};“ação”\n{SECOND};tea\n".encode("cp1252"))
