@@ -81,7 +81,7 @@ def encoding_of(opened: Open) -> tuple[str, str]:
     if head.startswith(UTF_16):
         return "utf-16", ""
     if b"\0" in head:
-        raise InputError("is not a text file")
+        raise InputError("is not a text file", remedy="Save it as CSV, Excel or Parquet")
     mark = "-sig" if head.startswith(codecs.BOM_UTF8) else ""
     decoder = codecs.getincrementaldecoder("utf-8")()
     with opened() as file:
