@@ -40,7 +40,7 @@ def repost(at):
 @pytest.mark.parametrize(
     ("posts", "said"),
     [
-        ([repost(at) for at in range(40)] + [{"full_text": LONG.format(at)} for at in range(3)], 'reposts. `[retrieval] reposts = "keep"` would keep them'),
+        ([repost(at) for at in range(40)] + [{"full_text": LONG.format(at)} for at in range(3)], 'reposts. If their originals are not among your posts, set `[retrieval] reposts = "keep"`'),
         ([{"full_text": LONG.format(at), "lang": "de" if at % 3 else "fr"} for at in range(40)], "other languages (de 26, fr 14). `[cleaning] languages` is en"),
         ([{"full_text": f"garlic number {at}"} for at in range(60)], "`[cleaning] minimum_words = 3` would drop about a tenth"),
         ([{"full_text": f"{LONG.format(at)} {'abcdefghijklmnopqrst'[at] * 9} {'abcdefghijklmnopqrst'[-at] * 12}"} for at in range(20)], "would keep 1 claim of these"),

@@ -85,7 +85,10 @@ def _with_fewer(places: Places) -> str:
 
 
 OF_RETRIEVAL = {
-    "repost": 'reposts. `[retrieval] reposts = "keep"` would keep them',
+    "repost": (
+        'reposts. If their originals are not among your posts, set `[retrieval] reposts = "keep"` and `[cleaning] '
+        'similar_without = ["retweet_mark", "urls"]`'
+    ),
     "outside since and until": "outside `[retrieval]` since and until",
     "does not match locally": "posts do not match their query here. `[retrieval] require_match` says which kinds must",
 }

@@ -41,7 +41,7 @@ def methods_sentences(
     sizes, exact = corpus["claim_id"].value_counts(), ways == ["two_phase"]
     few, many = sizes.min(), sizes.max()
     drawn = f"The {len(corpus):,} items of {corpus['claim_id'].nunique():,} claims ({few if few == many else f'{few} to {many}'} each)"
-    shared = bool((corpus["p_claim"] < 1).any())
+    shared, by_claim = bool((corpus["p_claim"] < 1).any()), bool((shares["scope"] == Scope.CLAIM).any())
     if complete:
         yield f"{drawn} were sampled with probability 1, as all posts left after cleaning were."
         if shared:
@@ -66,13 +66,13 @@ def methods_sentences(
         for name, size in zip(pool["estimand"], pool["population"], strict=True)
     ]
     known = f" ({', '.join(pairs)})" if pairs else ""
-    several = (
-        "; a post that several claims found counts for each, so these are more than the pairs after cleaning"
-    )
     yield (
-        f"Shares are Hájek means with the weights 1/(p_claim·p_sample), the probabilities that a post stays with this claim and is sampled, with {level:.0%} Wilson intervals (Student's t) over posts "
-        f"based on the effective sample size{', limited to shares that are possible given the labelled posts' * bool(known)}. Totals are "
-        f"the share times the number of pairs of a claim and a post{known}{several * shared}."
+        "Shares are Hájek means with the weights 1/(p_claim·p_sample), the probabilities that a post stays with this claim and is sampled. "
+        f"Their {level:.0%} intervals are Wilson's, over posts, with Student's t and the effective sample size"
+        f"{'; they leave out shares that the labelled posts make impossible' * bool(known)}. Totals are the share times the number "
+        f"of pairs of a claim and a post{known}."
+        f"{' Here a post counts for each claim that found it. Cleaning keeps it for only one of them, so fewer pairs are left after it.' * shared * bool(known)}"
+        f"{' Each claim is estimated from its own posts, so the totals of the claims need not add up to those of all claims.' * by_claim}"
     )
     if calibrated:
         yield (

@@ -97,7 +97,7 @@ class UnitShown:
     def line(self) -> str:
         """Return its forms; for a name of several words also the whole name."""
         forms = " OR ".join(self.forms)
-        return forms if self.unit in forms.replace('"', "") else f"{forms} (for the name {self.unit})"
+        return forms if self.unit in forms.replace('"', "") else f'{forms} (from "{self.unit}")'
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -311,11 +311,12 @@ def _reason(asked: Asked, quorums: Sequence[Quorum], posts: int | None) -> str:
     for quorum in quorums:
         words = _how_many(quorum.least, [asked.telling[at].shown for at in quorum.asks(asked.telling)])
         common = [unit.shown for unit in asked.common]
-        said.append(f"{words}, with {_how_many(quorum.common, common)}" if quorum.common else words)
+        said.append(f"{words} and {_how_many(quorum.common, common)}" if quorum.common else words)
     finds = so_many(posts, "posts") if posts is not None else "no archive yet, rarity from the claim list"
-    return f"{finds}: {'; or '.join(said)}"
+    return f"{finds}: {', or '.join(said)}"
 
 
 def _how_many(least: int, words: Sequence[str]) -> str:
-    how = "all of " if least == len(words) > 1 else f"{least} of " if len(words) > 1 else ""
-    return f"{how}{', '.join(words)}"
+    if len(words) == 1:
+        return words[0]
+    return f"{'all' if least == len(words) else least} of ({', '.join(words)})"

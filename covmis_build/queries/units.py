@@ -69,7 +69,7 @@ class Unit(NamedTuple):
     def shown(self) -> str:
         """Its words; for a name also which of them is searched."""
         words, searched = " ".join(self.words), " ".join(self.ways[0].tokens)
-        return words if searched == words else f"{searched} (for the name {words})"
+        return words if searched == words else f'{searched} (from "{words}")'
 
     @property
     def seen(self) -> bool:

@@ -112,7 +112,7 @@ class SeenFile:
                 ]
             )
         for post in self.posts:
-            more = [f"{name} {value}" for name, value in (("reply to", post.reply_to), ("quotes", post.quote_of), ("repost of", post.repost_of)) if value]  # fmt: skip
+            more = [f"{name} {'an unknown post' if value == '?' else value}" for name, value in (("reply to", post.reply_to), ("quotes", post.quote_of), ("repost of", post.repost_of)) if value]  # fmt: skip
             lines += [
                 "",
                 f"  {post.post_id}  {post.created_at or 'no time'}  {post.language}  {' '.join(more)}".rstrip(),
@@ -122,10 +122,11 @@ class SeenFile:
         if not waits:
             times = f"{self.first} to {self.last}" if self.first else "none that can be read"
             of = " of these rows" * bool(first)
+            reposts = f'{self.reposts:,} (left out unless `[retrieval] reposts = "keep"`)'
             lines += [
                 "",
                 f"  times{of}: {times}",
-                f"  reposts{of}: {f'{self.reposts:,}' if self.reposts else 'none recognised'}",
+                f"  reposts{of}: {reposts if self.reposts else 'none recognised'}",
                 *([f"  posts without text{of}: {self.without_text:,}"] if self.without_text else []),
             ]
         for problem in self.problems:

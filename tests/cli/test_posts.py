@@ -74,7 +74,7 @@ def test_settings_that_are_followed_are_not_proposed_again(study, tmp_path):
         file.write('[[retrieval.columns]]\nfiles = "numbers.csv"\nplatform = "mine"\nid = "nr"\n')
     code, out, _ = covmis("posts", "look", str(path), "--study", str(study))
     assert (code, "[[retrieval.columns]]" in out) == (0, False)
-    assert "  reposts: 1\n  posts without text: 1\n" in out
+    assert '  reposts: 1 (left out unless `[retrieval] reposts = "keep"`)\n  posts without text: 1\n' in out
 
 
 def test_a_study_that_cannot_be_read_is_not_left_out_in_silence(study, posts, monkeypatch):

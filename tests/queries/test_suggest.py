@@ -211,7 +211,7 @@ def test_common_words_of_the_topic_make_a_rare_word_more_precise(tmp_path):
     assert [row.posts for row in made.proposals] == [4, 13]
     assert parse(made.proposals[0].expression).matches("a safe vaccine")
     assert not parse(made.proposals[0].expression).matches("a safe neighbourhood")
-    assert "safe, with vaccine" in made.proposals[0].reason
+    assert "safe and vaccine" in made.proposals[0].reason
     assert {unit.unit: unit.posts for unit in made.units} == {"safe": 13, "vaccine": 64}
     assert made.left_out == {"the": "function word", "is": "function word"}
     assert "Left out (function word): the, is" in made.summary
