@@ -305,11 +305,9 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
         understood.notes.append(
             f"{counted(counts.protected, 'texts')}: the apostrophe in front only protects from spreadsheets, and is left out"
         )
-    repeated = len(native_ids) - len(set(native_ids))
-    if repeated:
-        understood.notes.append(
-            f"{counted(repeated, 'rows')} repeat the id of another row, and count once with it"
-        )
+    given = list(filter(None, native_ids))
+    if repeated := len(given) - len(set(given)):
+        understood.notes.append(f"rows with the id of another row, which count once with it: {repeated:,}")
     check_rounded(path, table.rounded, taken.get("id", []))
     rows_of_bare = {
         number: native

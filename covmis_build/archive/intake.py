@@ -151,7 +151,7 @@ class Intake:
         worth.sort(key=lambda file: (not file.why_not(self.share), -file.unreadable, file.file))
         lines = [line for file in worth[:MOST_FILES] for line in file.told()]
         lines += [f"… and {len(worth) - MOST_FILES:,} more files"] if len(worth) > MOST_FILES else []
-        copies = f"{counted(self.copies, 'rows')} in all repeat another row's post, by its id, and count once with it"
+        copies = f"rows of all files with the id of another row, which count once with it: {self.copies:,}"
         return [*lines, copies] if self.copies else lines
 
     def check(self) -> None:

@@ -108,6 +108,9 @@ def _advice(places: Places, settings: Settings, step: Step, short: str | None = 
         shown = ", ".join(f"{name.removeprefix('language ')} {number:,}" for name, number in languages[:3])
         shown += f", {len(languages) - 3} more" * (len(languages) > 3)
         kept = f"`[cleaning] languages` is {', '.join(settings.cleaning.languages)}"
+        kept += '; `undetermined = "keep"` would keep posts of unknown language' * (
+            "language undetermined" in step.reasons
+        )
         return f"other languages ({shown}). {kept}. Of short texts the detected language is often wrong"
     if step.name == "words":
         rule = f"`[cleaning] minimum_words` is {settings.cleaning.minimum_words}"

@@ -427,7 +427,7 @@ def data_statement(facts: ReleaseFacts) -> pd.DataFrame:
             "Language variety": f"{languages_of(facts.cleaning)}; which varieties is not known",
             "Speakers": "not known, and nothing about the posts' authors is in this release",
             "Annotators": f"{count(facts.annotators, 'person', 'people')}; who they are: {_own(facts)}",
-            "Speech situation": f"public posts ({listed(facts.platforms)}){when}, written for the public of their platform",
+            "Speech situation": f"posts ({listed(facts.platforms)}){when}; whether all were public is not known",
             "Text characteristics": f"posts of {least_lengths(facts.cleaning) or 'any length'}; near-duplicates once: see statistics.html",
         }
     )  # fmt: skip

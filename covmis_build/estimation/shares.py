@@ -128,11 +128,11 @@ class Estimates(Result):
         shown = shown.rename(columns=lambda name: name.replace("_", " ")).rename(columns={"estimand": "of"})
         if compared:
             return [shown, "", *differences.sentences(self.differences, self.level), "", *self.methods]
-        return [shown, SCOPES_IN_WORDS, "", *self.methods, *self._of_intervals]
+        return [shown, SCOPES_IN_WORDS, "", *self.methods, *self.without_interval]
 
     @property
-    def _of_intervals(self) -> list[str]:
-        """Return which parts have no interval or a zero-width one, and why."""
+    def without_interval(self) -> list[str]:
+        """Which parts have no interval or one of no width, and why."""
         parts = (self.shares["scope"] + " " + self.shares["name"]).str.strip()
         why = self.shares["why"].fillna("")
         no_width = (self.shares["high"] - self.shares["low"] < NO_WIDTH) & (why == "")

@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from covmis_build.errors import InputError, nearest
-from covmis_build.stats.intervals import FEW_DECIDE, FEWEST, Estimate, Over, effective, reach_of
+from covmis_build.stats.intervals import (
+    FEW_DECIDE,
+    FEW_UNCERTAIN,
+    FEWEST,
+    Estimate,
+    Over,
+    effective,
+    reach_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -333,6 +341,5 @@ def over_posts(
 ) -> Estimate:  # fmt: skip
     """Return a figure on the target population; without interval if a few units have most of the weight."""
     few = worth < FEWEST or degrees < FEWEST - 1 - 1e-9
-    return Estimate(
-        value, variance, n, worth, degrees, bounds, Over.POSTS, level, FEW_DECIDE if few else "", **more
-    )
+    why = FEW_UNCERTAIN if 2 * worth > n else FEW_DECIDE
+    return Estimate(value, variance, n, worth, degrees, bounds, Over.POSTS, level, why if few else "", **more)

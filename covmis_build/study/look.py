@@ -107,7 +107,7 @@ class SeenFile:
         lines += [f"  {what} <- {', '.join(names)}" for what, names in self.columns.items()]
         if self.left_over:
             lines.append(
-                f"  not read: {', '.join(' '.join(name.split()) or '(no name)' for name in self.left_over)}"[
+                f"  not used: {', '.join(' '.join(name.split()) or '(no name)' for name in self.left_over)}"[
                     :300
                 ]
             )

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from covmis_build.study.study import Study
 
 BASED_ON = (*TABLES, *ROUNDS, "annotation/recall/*/*", "data/release/checksums.txt")
-FILES = ("data/release/**/*", "annotation/rounds/*/report.*", "annotation/rounds/summary.*")
-"""What can be taken away: the release, and reports on agreement."""
+SHEETS = "annotation/rounds/*/sheets/*"
+FILES = ("data/release/**/*", "annotation/rounds/*/report.*", "annotation/rounds/summary.*", SHEETS)
+"""What can be taken away: the release, reports on agreement, and sheets."""
 
 
 def results(request: Request) -> Response:
@@ -60,7 +61,7 @@ def results(request: Request) -> Response:
     return bench.page(
         request, "results.html", "estimate", "--by", "claim,month", labels=labels, label=label, of=of, estimands=COUNTED,
         checks=bench.keep(f"checks {sorted(stages.items())}", BASED_ON, study.release_checks),
-        current=all(stages.values()), files=[(name, path.stat().st_size) for name, path in files_of(bench).items()], **shown,
+        current=all(stages.values()), files=[(name, path.stat().st_size) for name, path in files_of(bench).items() if "/sheets/" not in name], **shown,
     )  # fmt: skip
 
 

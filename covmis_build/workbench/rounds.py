@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from covmis_build.study.open_round import guideline_html
 from covmis_build.study.status import claims_without_round
 from covmis_build.workbench.bench import ROUNDS, Bench, back_to, bench_of, form_of
+from covmis_build.workbench.results import files_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -45,7 +46,7 @@ def rounds(request: Request) -> Response:
         request, "round.html", "round", "status", "--round", number, round=round_, numbers=numbers, cases=fitting[:MOST_CASES],
         fitting=len(fitting), all=len(cases), pairs=Counter(case.pair for case in cases).most_common(),
         states=Counter(case.state for case in cases), pair=pair, state=state, third=third, scheme=folder.scheme,
-        progress=bench.progress(round_), report=_report(round_), agreement=_agreement(bench, round_),
+        progress=bench.progress(round_), sheets=[name for name in files_of(bench) if f"/{number}/sheets/" in name], report=_report(round_), agreement=_agreement(bench, round_),
         without_round=claims_without_round(study.places), target=study.settings.annotation.target, channel=study.settings.annotation.channel,
     )  # fmt: skip
 

@@ -297,6 +297,16 @@ def test_ids_are_never_made_for_a_platform_that_is_asked_by_id(file):
         assert question(path, Columns(id=made, platform="x-export")) == ""
 
 
+def test_made_ids_repeat_no_other(file):
+    path = file("post_id,text\nt1,hello\nt2,hello\nt1,hello\n,hello\n")
+    for id_, said in (("", False), ("row", False), ("post_id", True)):
+        notes = open_job(
+            streams.jobs([(path, path.name)])[0],
+            ReadingOptions((Columns(id=id_, text="text", platform="forum"),)),
+        ).understood.notes
+        assert ("rows with the id of another row, which count once with it: 1" in notes) == said
+
+
 def test_a_first_line_that_is_no_header_is_said_where_it_cannot_be_read(file):
     path = file('"923145786719862785","Garlic cures","0","0"\n"923145786719862786","Onions","1","0"\n')
     (problem,) = [one.problem for one in reads(path)]
