@@ -64,7 +64,7 @@ def test_a_study_that_kept_enough_is_not_advised(tmp_path):
     for post in posts[::2]:
         post["full_text"] = post["full_text"].replace("garlic", "onion")
     _, ran = study_of(tmp_path / "two", posts, cleaning={"minimum_posts": 5, "similarity": 0.99})
-    assert ran.next == "`covmis round open` (2 claims without a round)"
+    assert ran.next == "`covmis round open` (2 claims with sampled posts in no round)"
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,12 @@ from covmis_build.corpus.phrases import (
     RANKED,
     count,
     kinds_of,
+    language_rule,
     languages_of,
     listed,
     reposts,
     settled,
+    similarity,
 )
 from covmis_build.corpus.statistics import ESTIMANDS
 from covmis_build.records import meanings
@@ -160,8 +162,8 @@ def _collection(facts: ReleaseFacts, numbers: Statistics) -> Section:
         reposts(facts),
         *_nearest(facts),
         *facts.recall,
-        f"Posts in {languages_of(cleaning)}, of {unit}.",
-        f"Posts more than {cleaning.similarity:.0%} similar (TF-IDF cosine) are near-duplicates; one of each group was kept.",
+        f"Posts in {language_rule(cleaning)}, of {unit}.",
+        f"Posts with a {similarity(cleaning)} are near-duplicates; one of each group was kept.",
         "A post found for several claims stayed with one, chosen at random."
         if cleaning.one_claim_per_post
         else "A post found for several claims can occur with each of them.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from covmis_build.corpus.phrases import count, languages_of, listed, share, without_label
+from covmis_build.corpus.phrases import changes, count, languages_of, listed, share, without_label
 from covmis_build.corpus.release import LeftOut
 
 if TYPE_CHECKING:
@@ -77,10 +77,7 @@ def _labels(numbers: Statistics) -> list[str]:
 def _gaps(facts: ReleaseFacts) -> list[str]:
     sentences = []
     if facts.differences:
-        sentences.append(
-            "This card gives the settings of the last round. "
-            f"{'; '.join(map(str, facts.differences))}; the flow is that of the study's present tables."
-        )
+        sentences.append(f"{changes(facts)} The flow is that of the study's present tables.")
     unsealed = [round_.name for round_ in facts.rounds if not round_.pilot and not round_.seal]
     if unsealed:
         sentences.append(

@@ -8,14 +8,16 @@ from covmis_build.corpus.citation import bibtex
 from covmis_build.corpus.markdown import markdown
 from covmis_build.corpus.phrases import (
     KINDS,
+    changes,
     count,
     kinds_of,
     label_counts,
-    languages_of,
+    language_rule,
     listed,
     reposts,
     settled,
     share,
+    similarity,
     without_label,
 )
 from covmis_build.corpus.release import LeftOut
@@ -77,17 +79,17 @@ def _collection(facts: ReleaseFacts, numbers: Statistics) -> str:
     sentences = [
         "The posts are simulated." if facts.release.simulated else "",
         f"Following Hou et al. (2022), posts were retrieved for each claim with queries made from {listed(kinds_of(numbers))}.",
-        _retrieved(matched, facts.retrieval.ranked) if matched else "",
+        _retrieved(matched, facts.retrieval.ranked) if matched and not facts.differences else "",
         reposts(facts),
         "A post that several claims found was assigned to one of them at random, with known probability."
         if one_claim_each and one_claim_each.dropped_pairs
         else "",
-        f"We kept posts in {languages_of(cleaning)} with {least_lengths(cleaning) or 'any number of words'}, "
-        f"one of each group of near-duplicates (TF-IDF cosine similarity above {cleaning.similarity:g}), and claims with at least "
+        f"We kept posts in {language_rule(cleaning)} with {least_lengths(cleaning) or 'any number of words'}, "
+        f"one of each group of near-duplicates ({similarity(cleaning)}), and claims with at least "
         f"{count(cleaning.minimum_posts, 'post')}"
         + (
             f", which left {count(cleaned.pairs or 0, 'pair')} for {count(cleaned.claims, 'claim')}."
-            if cleaned
+            if cleaned and not facts.differences
             else "."
         ),
         (
@@ -104,6 +106,7 @@ def _collection(facts: ReleaseFacts, numbers: Statistics) -> str:
         "probabilities that fall with their rank."
         if facts.retrieval.ranked
         else "",
+        changes(facts),
     ]
     return " ".join(sentence for sentence in sentences if sentence)
 

@@ -53,6 +53,46 @@ def languages_of(options: Cleaning) -> str:
     return listed(map(language_name, options.languages)) if options.languages else "all languages"
 
 
+def language_rule(options: Cleaning) -> str:
+    """Name the languages of kept posts, and how they were determined.
+
+    >>> from covmis_build.options import Cleaning
+    >>> language_rule(Cleaning())
+    "English (the platform's tag, or else langdetect)"
+    """
+    if not options.languages:
+        return languages_of(options)
+    by = "the platform's tag, or else " if options.language_source == "platform" else ""
+    unknown = " or of unknown language" if options.undetermined == "keep" else ""
+    return f"{languages_of(options)}{unknown} ({by}{options.detector})"
+
+
+IGNORED = {
+    "urls": "URLs",
+    "mentions": "mentions",
+    "retweet_mark": "retweet marks",
+    "entities": "HTML entities",
+}
+
+
+def similarity(options: Cleaning) -> str:
+    """Say which posts are near-duplicates.
+
+    >>> from covmis_build.options import Cleaning
+    >>> similarity(Cleaning(similar_without=("retweet_mark", "urls")))
+    'TF-IDF cosine similarity above 0.8, ignoring retweet marks and URLs'
+    """
+    without = listed(IGNORED[name] for name in options.similar_without)
+    return f"TF-IDF cosine similarity above {options.similarity:g}{f', ignoring {without}' if options.similar_without else ''}"
+
+
+def changes(facts: ReleaseFacts) -> str:
+    """Name settings that changed between rounds; empty if none did."""
+    if not facts.differences:
+        return ""
+    return f"These are the settings of the last round: {'; '.join(map(str, facts.differences))}."
+
+
 def share(part: float, whole: float) -> str:
     """Format a share in percent with one decimal; a dash if the whole is zero.
 

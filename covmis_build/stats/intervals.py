@@ -34,7 +34,9 @@ MANY = 1e12
 """As many degrees of freedom as infinity in practice."""
 UNIT, SIGNED = (0.0, 1.0), (-1.0, 1.0)
 """The range of a share; and of kappa and related coefficients, MCC, and differences."""
-FEW_DECIDE = "a few posts with large weights or many near-duplicates decide: no interval is known"
+FEW_DECIDE = (
+    "too few posts, or a few with large weights or many near-duplicates, decide: no interval is known"
+)
 FEW_UNCERTAIN = (
     "nearly all its posts were certain to be sampled, the others are too few: no interval is known"
 )

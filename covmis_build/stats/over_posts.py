@@ -341,5 +341,5 @@ def over_posts(
 ) -> Estimate:  # fmt: skip
     """Return a figure on the target population; without interval if a few units have most of the weight."""
     few = worth < FEWEST or degrees < FEWEST - 1 - 1e-9
-    why = FEW_UNCERTAIN if 2 * worth > n else FEW_DECIDE
+    why = FEW_UNCERTAIN if worth >= FEWEST and n < 2 * worth else FEW_DECIDE
     return Estimate(value, variance, n, worth, degrees, bounds, Over.POSTS, level, why if few else "", **more)

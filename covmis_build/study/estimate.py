@@ -132,8 +132,7 @@ def beyond_the_draws(study: Study, frozen: pd.DataFrame, pool: pd.DataFrame | No
     named = ", ".join(claims[:3]) + (" …" if len(claims) > 3 else "")
     warning = (
         f"{counted(len(claims), 'claims')} ({named}) got posts since the last draw was opened. These had no chance of being "
-        "labelled, and the estimates assume that they are like the others. Open a round (impossible for a complete claim of "
-        "the design two_phase)"
+        f"labelled, and the estimates assume that they are like the others{'. Open a round' * bool(waiting & set(claims))}"
     )
     return [warning]
 

@@ -205,10 +205,10 @@ def _to_annotate(study: Study, rounds: list[RoundRow], steps: list[Step]) -> str
     unsealed = [row.round for row in rounds if not row.sealed]
     if unsealed:
         return f"finish round {unsealed[0]}: `covmis round status` says how"
-    sampled = claims_without_round(places)
+    sampled = claims_to_open(places)
     lost = "" if rounds else losses(places, study.settings, steps)
     if sampled:
-        following = f"`covmis round open` ({counted(len(sampled), 'claims')} without a round)"
+        following = f"`covmis round open` ({counted(len(sampled), 'claims')} with sampled posts in no round)"
         following += ", or `covmis release`" if rounds else ""
         return f"{lost.rstrip('.')}. To go on with what is left: {following}" if lost else following
     unsealed = [row.round for row in asking_recall if not row.sealed]
@@ -249,13 +249,18 @@ def missing_note(missing: dict[str, str]) -> list[str]:
     ]
 
 
-def claims_without_round(places: Places) -> set[str]:
-    """Return the sampled claims that are in no round yet."""
+def claims_to_open(places: Places) -> set[str]:
+    """Return the claims with sampled posts in no round."""
     path = places.table("sample")
-    sampled = set(storage.read_column(path, "claim_id")) if path.exists() else set()
+    if not path.exists():
+        return set()
+    waiting = dict(
+        zip(storage.read_column(path, "item_id"), storage.read_column(path, "claim_id"), strict=True)
+    )
     for items in places.rounds.glob("*/items.parquet"):
-        sampled -= set(storage.read_column(items, "claim_id"))
-    return sampled
+        for item in storage.read_column(items, "item_id"):
+            waiting.pop(item, None)
+    return set(waiting.values())
 
 
 def small_claims(places: Places) -> list[str]:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from starlette.concurrency import run_in_threadpool
 
 from covmis_build.study.open_round import guideline_html
-from covmis_build.study.status import claims_without_round
+from covmis_build.study.status import claims_to_open
 from covmis_build.workbench.bench import ROUNDS, Bench, back_to, bench_of, form_of
 from covmis_build.workbench.results import files_of
 
@@ -47,7 +47,7 @@ def rounds(request: Request) -> Response:
         fitting=len(fitting), all=len(cases), pairs=Counter(case.pair for case in cases).most_common(),
         states=Counter(case.state for case in cases), pair=pair, state=state, third=third, scheme=folder.scheme,
         progress=bench.progress(round_), sheets=[name for name in files_of(bench) if f"/{number}/sheets/" in name], report=_report(round_), agreement=_agreement(bench, round_),
-        without_round=claims_without_round(study.places), target=study.settings.annotation.target, channel=study.settings.annotation.channel,
+        to_open=claims_to_open(study.places), target=study.settings.annotation.target, channel=study.settings.annotation.channel,
     )  # fmt: skip
 
 

@@ -158,6 +158,6 @@ def test_a_text_of_most_posts_that_was_not_drawn_takes_the_interval_away():
     assert not known["posts"]
     assert (
         table.query("estimand == 'posts'")["why"]
-        .str.startswith("a few posts with large weights or many near-duplicates decide")
+        .str.startswith("too few posts, or a few with large weights or many near-duplicates, decide")
         .all()
     )

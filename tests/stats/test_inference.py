@@ -222,7 +222,7 @@ def test_a_cascade_that_was_not_drawn_takes_the_interval_away():
     assert not math.isnan(alone.low)
     found = mean(y, made_design(p[drawn]), sizes=sizes[drawn], expected=expected_of(p, sizes / sizes.sum()))
     assert found.flagged
-    assert found.why.startswith("a few posts with large weights or many near-duplicates decide")
+    assert found.why.startswith("too few posts, or a few with large weights or many near-duplicates, decide")
     assert math.isnan(found.low)
 
 

@@ -99,7 +99,7 @@ def test_a_sealed_round_and_read_only_offer_nothing(client, round_):
     round_.seal()
     following = round_.status().next
     assert following == round_.study.status().next
-    assert following == "`covmis round open` (2 claims without a round), or `covmis release`"
+    assert following == "`covmis round open` (2 claims with sampled posts in no round), or `covmis release`"
     page = client.get("/rounds").text
     assert "Open the next round" in page
     assert "data-swap" not in page
