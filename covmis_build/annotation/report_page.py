@@ -93,7 +93,7 @@ def _coefficients(compared: Agreement, notes: Sequence[str]) -> Section:
     ]
     prose = "\n\n".join([*notes, TWO_INTERVALS])
     if compared.kappa_max is not None:
-        prose += f"\n\nWith these label frequencies kappa cannot exceed {compared.kappa_max:.3f}."
+        prose += f"\n\nGiven how often each annotator used each label, kappa cannot exceed {compared.kappa_max:.3f}."
     forest = [
         figures.forest(
             shown,

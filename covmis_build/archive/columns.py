@@ -61,6 +61,7 @@ ID_ONLY = "id only"
 """Availability of a post of which a file contains only the id."""
 LONG_ID = re.compile(r"\d{15,20}")
 ESCAPES = re.compile(r"&(?:amp|lt|gt|quot|#\d+);")
+OF_HTML = re.compile(r"&(?:quot|#\d+);")
 MARKED = frozenset(("'", *DANGEROUS))
 PROTECTED = frozenset(f"'{mark}" for mark in MARKED)
 """First characters of a cell protected by `storage.harmless`. Unprotected columns have no cell that begins with MARKED."""
@@ -95,6 +96,8 @@ class Understood:
     rule: Columns = field(default_factory=Columns)
     harmless: bool = False
     """True if apostrophes protect its texts from spreadsheets, as in covmis's own files."""
+    escapes: str = ""
+    """The setting that turns the escapes of its texts into characters; empty if there are few."""
     file_hash: str = ""
     """The first digits of the content's SHA-256 if rows are numbered."""
     rows: int = 0
@@ -229,6 +232,7 @@ def to_paste(understood: Understood, name: str) -> str:
     said = {field.name: getattr(rule, field.name) for field in fields(Columns)}
     values = {name: value for name, value in said.items() if value != getattr(Columns(), name)} | values
     values |= {"files": name, "platform": understood.platform}
+    values |= {"escapes": understood.escapes} if understood.escapes else {}
     if understood.zone:
         values["timezone"] = understood.zone
     needed = {"files", "platform", "id", "text", *(["date_format"] if understood.times.problem else [])}
@@ -251,6 +255,7 @@ class _Texts:
     """Counts of a table's texts with escapes or marks that matter for parsing."""
 
     escaped: int = 0
+    of_html: bool = False
     nothing: int = 0
     protected: int = 0
     unprotected: int = 0
@@ -261,7 +266,9 @@ class _Texts:
         texts, beginnings = _column(block, at), [cells[place][:2] for cells in block for place in at]
         self.protected += sum(map(PROTECTED.__contains__, beginnings))
         self.unprotected += sum(begin[:1] in MARKED and begin not in PROTECTED for begin in beginnings)
-        self.escaped += sum(1 for text in texts if text.find("&", 0, LOOKED_AT) >= 0 and ESCAPES.search(text))
+        escaped = [text for text in texts if text.find("&", 0, LOOKED_AT) >= 0 and ESCAPES.search(text)]
+        self.escaped += len(escaped)
+        self.of_html = self.of_html or any(map(OF_HTML.search, escaped))
         self.empty += sum(not text or text.isspace() for text in texts)
         self.nothing += sum(len(text) <= LOOKED_AT and text in NOTHING for text in texts)
 
@@ -320,9 +327,10 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
     _settle_times(understood, native_ids, moments)
     _leave_out(understood, named_claims, claims, marks)
     if not rule.escapes and counts.escaped > 0.005 * understood.rows:
+        understood.escapes = "html" if counts.of_html else "x"
         understood.notes.append(
-            f"{counts.escaped:,} texts have &amp; and the like, which annotators would see: in [[retrieval.columns]], "
-            'escapes = "html" turns all into characters, escapes = "x" only &amp; &lt; &gt;'
+            f"{counts.escaped:,} texts have {'&quot;' if counts.of_html else '&amp;'} or the like, which annotators would see: "
+            f'escapes = "{understood.escapes}" in [[retrieval.columns]] turns these into characters'
         )
     short = [native for native in bare if native.isdecimal() and len(native) < SHORT]
     if rule.platform in {*ids.KNOWN} - {"telegram"} and short and len(short) >= ENOUGH * len(bare):

@@ -77,7 +77,7 @@ def _labels(numbers: Statistics) -> list[str]:
 def _gaps(facts: ReleaseFacts) -> list[str]:
     sentences = []
     if facts.differences:
-        sentences.append(f"{changes(facts)} The flow is that of the study's present tables.")
+        sentences.append(changes(facts))
     unsealed = [round_.name for round_ in facts.rounds if not round_.pilot and not round_.seal]
     if unsealed:
         sentences.append(

@@ -79,7 +79,7 @@ def _collection(facts: ReleaseFacts, numbers: Statistics) -> str:
     sentences = [
         "The posts are simulated." if facts.release.simulated else "",
         f"Following Hou et al. (2022), posts were retrieved for each claim with queries made from {listed(kinds_of(numbers))}.",
-        _retrieved(matched, facts.retrieval.ranked) if matched and not facts.differences else "",
+        _retrieved(matched, facts.retrieval.ranked) if matched else "",
         reposts(facts),
         "A post that several claims found was assigned to one of them at random, with known probability."
         if one_claim_each and one_claim_each.dropped_pairs
@@ -89,7 +89,7 @@ def _collection(facts: ReleaseFacts, numbers: Statistics) -> str:
         f"{count(cleaning.minimum_posts, 'post')}"
         + (
             f", which left {count(cleaned.pairs or 0, 'pair')} for {count(cleaned.claims, 'claim')}."
-            if cleaned and not facts.differences
+            if cleaned
             else "."
         ),
         (

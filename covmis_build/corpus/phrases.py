@@ -90,7 +90,10 @@ def changes(facts: ReleaseFacts) -> str:
     """Name settings that changed between rounds; empty if none did."""
     if not facts.differences:
         return ""
-    return f"These are the settings of the last round: {'; '.join(map(str, facts.differences))}."
+    return (
+        f"These are the settings of the last round: {'; '.join(map(str, facts.differences))}. Numbers of pairs before sampling "
+        "are those with the present settings."
+    )
 
 
 def share(part: float, whole: float) -> str:

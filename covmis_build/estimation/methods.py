@@ -33,16 +33,16 @@ def methods_sentences(
     level: float,
     *,
     calibrated: bool = False,
-    complete: bool = False,
+    kept: pd.DataFrame | None = None,
 ) -> Iterator[str]:
-    """Return the sentences in the order of a methods section. `complete`: every post of the target population is sampled."""
+    """Return the sentences in the order of a methods section; `kept` are the pairs after cleaning, if known."""
     ways = sorted(set(design.names))
     how = {"poisson": "Poisson sampling", "two_phase": "two-phase sampling of fixed size"}
     sizes, exact = corpus["claim_id"].value_counts(), ways == ["two_phase"]
     few, many = sizes.min(), sizes.max()
     drawn = f"The {len(corpus):,} items of {corpus['claim_id'].nunique():,} claims ({few if few == many else f'{few} to {many}'} each)"
     shared, by_claim = bool((corpus["p_claim"] < 1).any()), bool((shares["scope"] == Scope.CLAIM).any())
-    if complete:
+    if kept is not None and (kept["p_sample"] >= 1).all():
         yield f"{drawn} were sampled with probability 1, as all posts left after cleaning were."
         if shared:
             yield (
@@ -66,12 +66,16 @@ def methods_sentences(
         for name, size in zip(pool["estimand"], pool["population"], strict=True)
     ]
     known = f" ({', '.join(pairs)})" if pairs else ""
+    several = (
+        " Here a post counts for each claim that found it; after cleaning it belongs to only one of them"
+    )
+    several += f" ({len(kept):,} pairs)." if kept is not None else "."
     yield (
         "Shares are Hájek means with the weights 1/(p_claim·p_sample), the probabilities that a post stays with this claim and is sampled. "
         f"Their {level:.0%} intervals are Wilson's, over posts, with Student's t and the effective sample size"
-        f"{'; they leave out shares that the labelled posts make impossible' * bool(known)}. Totals are the share times the number "
+        f"{'; they stay between the shares that would result if none, or all, of the posts without a label had it' * bool(known)}. Totals are the share times the number "
         f"of pairs of a claim and a post{known}."
-        f"{' Here a post counts for each claim that found it. Cleaning keeps it for only one of them, so fewer pairs are left after it.' * shared * bool(known)}"
+        f"{several * shared * bool(known)}"
         f"{' Each claim is estimated from its own posts, so the totals of the claims need not add up to those of all claims.' * by_claim}"
     )
     if calibrated:

@@ -202,9 +202,8 @@ def estimates(  # noqa: PLR0913 - a sample, its pool, and what is known beside, 
             compared += [{"estimand": str(estimand), **row} for row in _compared(of_labels, *between)]
     shares = pd.DataFrame(rows).reindex(columns=COLUMNS)
     checked = audit.table(level=level)
-    complete = known is not None and bool((known["p_sample"] >= 1).all())
     said = methods_sentences(
-        corpus, design, options, checked, shares, level, calibrated=calibrated, complete=complete
+        corpus, design, options, checked, shares, level, calibrated=calibrated, kept=known
     )
     texts = {str(row.claim_id): str(row.claim) for row in corpus.itertuples()} if "claim" in corpus else {}
     different = pd.DataFrame(compared, columns=differences.COLUMNS)

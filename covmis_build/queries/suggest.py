@@ -312,7 +312,11 @@ def _reason(asked: Asked, quorums: Sequence[Quorum], posts: int | None) -> str:
         words = _how_many(quorum.least, [asked.telling[at].shown for at in quorum.asks(asked.telling)])
         common = [unit.shown for unit in asked.common]
         said.append(f"{words} and {_how_many(quorum.common, common)}" if quorum.common else words)
-    finds = so_many(posts, "posts") if posts is not None else "no archive yet, rarity from the claim list"
+    finds = (
+        so_many(posts, "posts")
+        if posts is not None
+        else "no posts yet that can be read, rarity from the claim list"
+    )
     return f"{finds}: {', or '.join(said)}"
 
 

@@ -103,12 +103,12 @@ class Precision:
         return [
             (
                 f"A full round of {self.claims} claims with {self.posts} posts each would give the precision of {self.worth:.0f} independent items "
-                f"(design effect {self.deff:.2f} for posts of one claim): a kappa of {self.kappa:.2f} comes out "
-                f"± {self.kappa_half_width:.3f}. More claims help more than more posts per claim."
+                f"(design effect {self.deff:.2f}, from an assumed correlation of {RHO} between posts of one claim): a kappa of {self.kappa:.2f} would "
+                f"have an interval of about ± {self.kappa_half_width:.3f}. More claims help more than more posts per claim."
             ),
             (
                 f"For a 95% interval of ± 5 points in a much larger population you need {self.labels_for_ten_points:,} labels in "
-                f"this design, or {self.labels_with_predictions:,} with predictions that explain R² = {self.r_squared:.2f}."
+                f"this design, or {self.labels_with_predictions:,} if predictions explain, for example, R² = {self.r_squared:.2f}."
             ),
             (
                 "To detect a difference of 5 points in accuracy between two systems that differ on a fifth of the items (one right, "

@@ -76,6 +76,10 @@ class Released(Result):
     provisional: Sequence[str] = ()
     """Rounds with posts without final label, and claims with posts that no draw could reach."""
 
+    def __fspath__(self) -> str:
+        """Its folder, so that a release can be passed on as a path."""
+        return str(self.folder)
+
     def to_dict(self) -> dict[str, Any]:
         """As `covmis release --json` prints it."""
         named = self.places.relative

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from covmis_build.study.queries import ShownQueries, Trial
     from covmis_build.study.rebuilding import BesidePublished, Rebuilding
     from covmis_build.study.recall import Recall
+    from covmis_build.study.release import Released
     from covmis_build.study.round import Round
     from covmis_build.study.rounds import VerifiedRounds
     from covmis_build.study.run import Ran
@@ -289,8 +290,9 @@ class Study:
         return look(path, self)
 
     def set_columns(self, files: str, **rule: Any) -> Study:
-        """Write how columns of such files are parsed, as a table [[retrieval.columns]] proposed by `look`.
+        """Write how columns of such files are read, as a table [[retrieval.columns]]; `look` proposes one.
 
+        Example: `study.set_columns("posts.csv", platform="forum", id="nr", text="body")`.
         A table for the same `files` is replaced. The new table comes first.
         """
         document = tomllib.loads((self.places.folder / STUDY_TOML).read_text("utf-8"))
@@ -485,7 +487,7 @@ class Study:
         after: str | dt.date = "", corpus: Path | str | None = None, level: float = 0.95, run: bool = False,
         progress: Progress = silent,
     ) -> Estimates:  # fmt: skip
-        """Estimate the share and total of each label among the posts found: see `study.estimate`."""
+        """Estimate the share and total of each label among the posts found: see `study.estimate`. Read also `.warnings`."""
         from covmis_build.study.estimate import estimate
 
         return estimate(
@@ -517,8 +519,8 @@ class Study:
     def release(
         self, *, text: bool | None = None, bundle: bool = False, deposit: bool = False,
         sign: Path | str | None = None, run: bool = False, progress: Progress = silent,
-    ) -> Path:  # fmt: skip
-        """Write data/release from the frozen and decided rounds. Returns its folder.
+    ) -> Released:  # fmt: skip
+        """Write data/release from the frozen and decided rounds; `.folder` is its place, and printing it shows warnings.
 
         `text`: include posts' texts (default: as [release] says). `bundle`: add bundle.zip, for a rebuild elsewhere.
         `deposit`: also create data/deposit: files to upload to a repository, and a list of what is missing.
@@ -527,9 +529,7 @@ class Study:
         """
         from covmis_build.study.release import release
 
-        return release(
-            self, text=text, bundle=bundle, deposit=deposit, sign=sign, run=run, progress=progress
-        ).folder
+        return release(self, text=text, bundle=bundle, deposit=deposit, sign=sign, run=run, progress=progress)
 
     def release_checks(self) -> list[ReleaseCheck]:
         """Check the requirements of a release, with a remedy for each one not met."""
@@ -541,7 +541,7 @@ class Study:
         """Release with a bundle.zip that contains everything for a rebuild. Returns its path."""
         from covmis_build.corpus.publish import BUNDLE
 
-        return self.release(bundle=True) / BUNDLE
+        return self.release(bundle=True).folder / BUNDLE
 
     def hydrate(
         self, corpus: Path | str | None = None, *, into: Path | str | None = None, mask: bool = True

@@ -122,7 +122,7 @@ def test_stale_tables_are_refused_or_made_first(study, tmp_path) -> None:
     assert isinstance(done.exception, StaleTables)
     assert "clean" in str(done.exception)
     assert covmis("release", "--run", "--study", copy)["rows"] > 100
-    assert open_study(copy).release() == copy / "data" / "release"
+    assert open_study(copy).release().folder == copy / "data" / "release"
 
 
 def test_release_then_hydrate_gives_the_corpus_with_texts(study, tmp_path) -> None:

@@ -262,4 +262,4 @@ def test_without_an_archive_the_claim_list_says_what_is_rare(index):
     made = suggest(CLAIM, index, counted=False)
     assert [row.posts for row in made.proposals] == [None] * len(made.proposals)
     assert made.posts_in_archive == 0
-    assert "no archive yet" in made.proposals[0].reason
+    assert "no posts yet that can be read" in made.proposals[0].reason

@@ -119,7 +119,7 @@ def check_what_is_published(study, about):
     truth = pairs.loc[takes_up, "found"].mean()
     assert thirds["low"]["favor"] <= truth <= thirds["high"]["favor"]
     assert thirds["total_low"]["favor"] <= pairs.loc[takes_up, "found"].sum() <= thirds["total_high"]["favor"]
-    folder = study.release(bundle=True)
+    folder = study.release(bundle=True).folder
     assert set(storage.read_column(folder / "corpus.parquet", "kind")) == {"keywords", "ranked"}
     card = (folder / "card.md").read_text()
     assert "the 90 most similar other posts of each claim" in card
@@ -297,7 +297,7 @@ def test_label_learn_add_a_query_estimate_again(made):
     study.estimate(by="kind")
     asked.seal()
     again.seal()
-    folder = study.release(bundle=True)
+    folder = study.release(bundle=True).folder
     assert [str(check) for check in covmis.verify(folder) if not check.passed] == []
     corpus = storage.read_columns(folder / "corpus.parquet", ["item_id", "p_sample"]).set_index("item_id")
     for item in moved:
