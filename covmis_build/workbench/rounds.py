@@ -41,20 +41,15 @@ def rounds(request: Request) -> Response:
     number, folder = round_.number, round_.folder
     cases = () if folder.has_key else bench.keep(f"cases {number}", ROUNDS, round_.cases).rows
     pair, state, third = asked.get("pair", ""), asked.get("state", ""), asked.get("by") == "adjudicator"
+    files = [name for name in files_of(bench) if f"/{number}/" in name and not name.endswith(".json")]
     fitting = [case for case in cases if pair in {"", case.pair} and state in {"", case.state}]
     return bench.page(
         request, "round.html", "round", "status", "--round", number, round=round_, numbers=numbers, cases=fitting[:MOST_CASES],
         fitting=len(fitting), all=len(cases), pairs=Counter(case.pair for case in cases).most_common(),
         states=Counter(case.state for case in cases), pair=pair, state=state, third=third, scheme=folder.scheme,
-        progress=bench.progress(round_), sheets=[name for name in files_of(bench) if f"/{number}/sheets/" in name], report=_report(round_), agreement=_agreement(bench, round_),
+        progress=bench.progress(round_), sheets=[name for name in files if "/sheets/" in name], report=next((name for name in files if name.endswith("/report.html")), ""), agreement=_agreement(bench, round_),
         to_open=claims_to_open(study.places), target=study.settings.annotation.target, channel=study.settings.annotation.channel,
     )  # fmt: skip
-
-
-def _report(round_: Round) -> str:
-    """The report's place in the study, once there is one."""
-    path = round_.folder.folder / "report.html"
-    return round_.study.places.relative(path) if path.is_file() else ""
 
 
 def _agreement(bench: Bench, round_: Round) -> object:

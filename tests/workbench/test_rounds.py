@@ -56,6 +56,16 @@ def test_a_round_shows_people_agreement_and_disagreements_by_pair(client, round_
     assert client.get("/rounds/7").status_code == 400
 
 
+def test_sheets_are_taken_away_in_the_page(client, round_):
+    name = "annotation/rounds/001/sheets/a1.csv"
+    (round_.folder.sheets / "a2-001.json").write_text("{}")
+    page = client.get("/rounds").text
+    assert f'<a href="/file/{name}">a1.csv</a>' in page
+    assert "a2-001.json" not in page
+    assert client.get(f"/file/{name}").content == (round_.folder.sheets / "a1.csv").read_bytes()
+    assert name not in client.get("/results").text
+
+
 def test_deciding_in_the_page_is_what_the_terminal_does(client, round_):
     first, second, third, fourth = (case.item_id for case in round_.cases().rows)
     answer = decide(client, first, "favor", reason=f"irony {HOSTILE}", instead_of="to discuss")
