@@ -236,8 +236,8 @@ def _ours(rows: Sequence[Mapping[str, str]]) -> set[str]:
 def read_decisions(
     paths: Iterable[Path], phase: Phase, decider: str, frozen: pd.DataFrame, scheme: Labels, decided: Mapping[str, str],
     disputed: Collection[str], labelled: Collection[str],
-) -> tuple[list[Answer], list[Problem]]:  # fmt: skip
-    """Read the decisions on these sheets. `undecided` passes an item on to the adjudicator.
+) -> tuple[list[Answer], list[Problem], list[Problem]]:  # fmt: skip
+    """Read the decisions on these sheets, with problems and remarks. `undecided` passes an item on to the adjudicator.
 
     A row without a label is no decision. It is reported if its item was `decided` before. So is a row whose item is
     neither `disputed` nor decided, and an unusable label; items in `labelled` keep the label that they have.
@@ -245,6 +245,7 @@ def read_decisions(
     items = by_item(frozen)
     answers: dict[str, Answer] = {}
     problems: list[Problem] = []
+    notes: list[Problem] = []
     for path in paths:
         table = read_rows(path, ("item_id", "claim", "post", *(n for n in WRITTEN if n != "sub_label")))
         problems += table.problems(path)
@@ -272,9 +273,10 @@ def read_decisions(
                 unused = f"{answer.reason} is not used; that post already has a label"
                 problems.append(Problem(path.name, unused, row=number))
             elif problem:
-                problems.append(Problem(path.name, problem, row=number))
+                is_class = answer.status == Status.GIVEN  # an unknown error class leaves the decision valid
+                (notes if is_class else problems).append(Problem(path.name, problem, row=number))
             problems += keep_answer(answers, answer, path, number)
-    return list(answers.values()), problems
+    return list(answers.values()), problems, notes
 
 
 def decision(
@@ -311,10 +313,8 @@ def decision(
     if answer.status == Status.INVALID:
         return answer, f"{answer.reason}. Write {labels_and_keys(scheme)}, or {UNDECIDED}"
     if not known:
-        return (
-            answer,
-            f"the error class '{error_class}' is recorded as other. Known: {', '.join(ERROR_CLASSES)}",
-        )
+        classes = ", ".join(ERROR_CLASSES)
+        return answer, f"the error class '{error_class}' is recorded as other. Known: {classes}"
     return answer, ""
 
 
@@ -333,9 +333,12 @@ def read_decision_sheets(round_: RoundFolder, adjudicator: str, *, now: str) -> 
             decided = dict(zip(mine["item_id"], mine["label"], strict=True))
             disputed = disagreements(frozen, round_.labels(), round_.per_item)
             labelled = set(decide_round(round_)["item_id"])
-            answers, problems = read_decisions(files, phase, who, frozen, scheme, decided, disputed, labelled)
+            answers, problems, notes = read_decisions(
+                files, phase, who, frozen, scheme, decided, disputed, labelled
+            )
             pulled.came(answers, by_item(frozen))
             pulled.problems += problems
+            pulled.notes += notes
             if not round_.sealed:
                 record.count(pulled, round_, answers, now=now)
     return pulled
@@ -367,7 +370,7 @@ def write_decision_sheets(
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Settlement(Result):
-    """LabelSource disagreements were settled so far, which are open, and the latest import."""
+    """How many disagreements were settled, how many are open, and the latest import."""
 
     round: str
     disagreements: int
@@ -385,11 +388,13 @@ class Settlement(Result):
     single: int = 0
     """Posts of which one annotator gave the only label, since the others skipped them."""
     by_majority: int = 0
+    notes: tuple[Problem, ...] = ()
+    """Remarks on decisions that count."""
 
     @property
     def warnings(self) -> list[str]:
-        """Return the problems of the sheets as sentences."""
-        return as_lines(self.problems)
+        """Return problems and remarks as sentences."""
+        return as_lines([*self.problems, *self.notes])
 
     @property
     def summary(self) -> list[str]:
@@ -414,7 +419,11 @@ class Settlement(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """As `covmis round adjudicate --json` prints it."""
-        return {**asdict(self), "problems": [str(problem) for problem in self.problems]}
+        return {
+            **asdict(self),
+            "problems": list(map(str, self.problems)),
+            "notes": list(map(str, self.notes)),
+        }
 
     def check(self) -> None:
         """Raise an error if a sheet contains unusable decisions."""
@@ -443,6 +452,7 @@ def settlement(round_: RoundFolder, pulled: Pulled, *, discuss: bool = True) -> 
         to_adjudicate=len(waiting - third - decided),
         added=pulled.added,
         problems=tuple(pulled.problems),
+        notes=tuple(pulled.notes),
         unlabelled=len(unlabelled),
         discussion=_where(round_, DISCUSSION_SHEET),
         adjudication=_where(round_, ADJUDICATION_SHEET),

@@ -24,15 +24,13 @@ if TYPE_CHECKING:
     from covmis_build.annotation.round_folder import RoundFolder
 
 
-HOW_TO_FILL_IN = "Tell them: write a label, its key (1, 2, …) or `skip` into `label`, leave `check` as it is, and move only whole rows."
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class Sent(Result):
     """The result of a push: changed files, or one row per Label Studio project."""
 
     round: str
     channel: Channel
+    labels: str
     work: Mapping[str, Sequence[str]]
     written: tuple[str, ...] = ()
     projects: tuple[SentProject, ...] = ()
@@ -66,7 +64,13 @@ class Sent(Result):
         return [
             *lines,
             f"Send each annotator {guideline}only their own file from {sheets}.",
-            *([HOW_TO_FILL_IN] if self.channel == Channel.CSV else []),
+            *(
+                [
+                    f"Tell them: write {self.labels}, or `skip`, into `label`, leave `check` as it is, and move only whole rows."
+                ]
+                if self.channel == Channel.CSV
+                else []
+            ),
             f"Put completed files back into {sheets}, then run `covmis round pull{named}`.",
         ]
 

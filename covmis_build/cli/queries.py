@@ -75,7 +75,7 @@ def suggest(
         str,
         Option(
             metavar="N,N,N",
-            help="Target number of posts found by the precise, the balanced and the broad query.",
+            help="Maximum number of posts for the precise, the balanced and the broad query.",
         ),
     ] = "5,25,100",
     samples: Annotated[int, Option(min=0, help="How many posts to show of each.")] = 2,
@@ -90,5 +90,6 @@ def suggest(
     """
     read = numbers(posts, "--posts", int)
     suggestions = study.suggest_queries(claim, read=read, samples=samples, progress=progress)
-    next_step = "Choose one, or write your own: `covmis queries set CLAIM 'KEYWORDS'`."
+    known = "CLAIM" if " " in claim else claim
+    next_step = f"Choose one, or write your own: `covmis queries set {known} 'KEYWORDS'`."
     return Printed(suggestions.to_dict(), [*suggestions.summary, next_step])

@@ -158,7 +158,7 @@ def _collection(facts: ReleaseFacts, numbers: Statistics) -> Section:
     unit = least_lengths(cleaning) or "any length"
     points = [
         f"Platforms: {platforms}.",
-        f"Found by {listed([*kinds, *([RANKED] if facts.retrieval.ranked else [])])}; covmis checked that each text matches its query, if that is one of {listed(matched)}.",
+        f"Found by {listed([*kinds, *([RANKED] if facts.retrieval.ranked else [])])}. For {listed(matched)}, covmis checked that each text matches its query.",
         reposts(facts),
         *_nearest(facts),
         *facts.recall,

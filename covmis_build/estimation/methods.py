@@ -66,16 +66,13 @@ def methods_sentences(
         for name, size in zip(pool["estimand"], pool["population"], strict=True)
     ]
     known = f" ({', '.join(pairs)})" if pairs else ""
-    several = (
-        " Here a post counts for each claim that found it; after cleaning it belongs to only one of them"
-    )
-    several += f" ({len(kept):,} pairs)." if kept is not None else "."
+    after = f"{len(kept):,} pairs" if kept is not None else "pairs"
+    several = f", estimated from the {after} after cleaning, where a post that several claims found is kept for only one of them"
     yield (
         "Shares are Hájek means with the weights 1/(p_claim·p_sample), the probabilities that a post stays with this claim and is sampled. "
         f"Their {level:.0%} intervals are Wilson's, over posts, with Student's t and the effective sample size"
-        f"{'; they stay between the shares that would result if none, or all, of the posts without a label had it' * bool(known)}. Totals are the share times the number "
-        f"of pairs of a claim and a post{known}."
-        f"{several * shared * bool(known)}"
+        f"{'; they stay between the shares that would result if none, or all, of the posts that nobody labelled had that label' * bool(known)}. Totals are the share times the number "
+        f"of pairs of a claim and a post{known}{several * shared * bool(known)}."
         f"{' Each claim is estimated from its own posts, so the totals of the claims need not add up to those of all claims.' * by_claim}"
     )
     if calibrated:

@@ -132,16 +132,23 @@ class Estimates(Result):
 
     @property
     def without_interval(self) -> list[str]:
-        """Which parts have no interval or one of no width, and why."""
+        """Which parts, or labels of a part, have no interval or one of no width, and why."""
         parts = (self.shares["scope"] + " " + self.shares["name"]).str.strip()
         why = self.shares["why"].fillna("")
         no_width = (self.shares["high"] - self.shares["low"] < NO_WIDTH) & (why == "")
         why = why.mask(no_width, "all posts that were kept are labelled, so the sample adds no uncertainty")
-        return [
-            f"{', '.join(names.unique())}: {reason}."
-            for reason, names in parts.groupby(why, sort=False)
-            if reason
-        ]
+        named: dict[str, dict[str, dict[str, None]]] = {}
+        for reason, part, label in zip(why, parts, self.shares["label"], strict=True):
+            named.setdefault(reason, {}).setdefault(part, {})[label] = None
+        every = self.shares["label"].nunique()
+        sentences = []
+        for reason, labels_of in named.items():
+            which = [
+                part if len(labels) == every else f"{part} ({', '.join(labels)})"
+                for part, labels in sorted(labels_of.items())
+            ]
+            sentences += [f"{', '.join(which)}: {reason}."] if reason else []
+        return sentences
 
 
 def estimates(  # noqa: PLR0913 - a sample, its pool, and what is known beside, by name

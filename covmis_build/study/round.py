@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
 from covmis_build.annotation import round_folder as record
-from covmis_build.annotation.answers import SHEETS, Channel, Problem, Pulled
+from covmis_build.annotation.answers import SHEETS, Channel, Problem, Pulled, labels_and_keys
 from covmis_build.errors import InputError, counted
 from covmis_build.options import ADJUDICATOR, is_machine
 from covmis_build.report.result import Result
@@ -135,7 +135,7 @@ class Round(Result):
                     if is_machine(code) and items
                 }
                 people = {code: items for code, items in work.items() if items and not is_machine(code)}
-                sent = push.Sent(folder.number, way, work, machines=files)
+                sent = push.Sent(folder.number, way, labels_and_keys(folder.scheme), work, machines=files)
                 if server:
                     filled = label_studio.push_round(self.study, server, folder, people, guideline)
                     return replace(sent, projects=tuple(filled))

@@ -120,6 +120,19 @@ def test_what_was_said_before_stays_beside_what_was_agreed(folder):
     assert set(after.iloc[len(before) :]["phase"]) == {"discussion"}
 
 
+def test_an_unknown_error_class_is_reported_and_its_decision_counts(folder):
+    pushed(folder)
+    label_both(folder, differ=third)
+    covmis(folder, "round", "pull")
+    covmis(folder, "round", "adjudicate")
+    sheet = folder / "annotation" / "rounds" / "001" / "sheets" / "discussion.csv"
+    fill(sheet, lambda row: "favor")
+    sheet.write_text(sheet.read_text("utf-8-sig").replace(",favor,,", ",favor,mistake,", 1), "utf-8-sig")
+    done = covmis(folder, "round", "adjudicate")
+    assert done["to_discuss"] == 0
+    assert [note for note in done["notes"] if "'mistake' is recorded as other" in note] == done["notes"] != []
+
+
 def test_the_discussion_sheet_does_not_say_who(folder):
     pushed(folder)
     label_both(folder, differ=lambda item: True)
