@@ -222,10 +222,14 @@ def _advice(
         )
         steps = [(discuss, adjudication.DISCUSSION_SHEET)] * bool(talk)
         steps += [(decide, adjudication.ADJUDICATION_SHEET)] * bool(third)
-        known = [path.name for _, name in steps for path in adjudication.decision_files(round_.sheets, name)]
-        before = "" if known else f"{report}`covmis round adjudicate`, "
-        where = f" ({', '.join(known)})" if known else ""
-        return f"{before}{' and '.join(step for step, _ in steps)}{where}, then `covmis round adjudicate`{' again' * (not known)}"
+        known = [
+            [path.name for path in adjudication.decision_files(round_.sheets, name)] for _, name in steps
+        ]
+        before = "" if any(known) else f"{report}`covmis round adjudicate`, "
+        said = [
+            f"{step} ({', '.join(of)})" if of else step for (step, _), of in zip(steps, known, strict=True)
+        ]
+        return f"{before}{' and '.join(said)}, then `covmis round adjudicate`{' again' * (not any(known))}"
     if undecided:
         return f"look at {counted(len(undecided), 'posts')} without a final label: `covmis round board` lists the answers to correct"
     return f"{report}then `covmis round seal`" if report else "`covmis round seal`"

@@ -101,7 +101,7 @@ class Released(Result):
             f"{count}{' with texts' if self.text else ', ids only'}{f'; left out: {gone}' if gone else ''}.",
             f"Read {named(self.folder)}/card.html; methods.md has two paragraphs for a paper.",
             *(
-                [f"The card states no {listed(self.unstated, 'or')}: [release] in study.toml."]
+                [f"The card still lacks {listed(self.unstated)}: set them under [release] in study.toml."]
                 if self.unstated
                 else []
             ),

@@ -35,7 +35,7 @@ class Job:
     of: int = 0
     lines: deque[str] = field(default_factory=lambda: deque(maxlen=LINES))
     state: str = "running"
-    """running, done, failed or ended (by the person)."""
+    """running, done, problems (what can be used is recorded), failed or ended (by the person)."""
     was_shown: bool = False
 
     def to_dict(self) -> dict[str, Any]:
@@ -82,7 +82,7 @@ class Jobs:
                 self.changes += 1
             said.join()
         if job.state == "running":
-            job.state = "failed" if job.process.returncode else "done"
+            job.state = {0: "done", 1: "problems"}.get(job.process.returncode, "failed")
         self.changes += 1
 
     def _results(self, job: Job) -> None:

@@ -13,6 +13,7 @@ from covmis_build.report.page import table_html
 from covmis_build.workbench.bench import ROUNDS, TABLES, Bench, bench_of, blocks_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -22,9 +23,10 @@ if TYPE_CHECKING:
     from covmis_build.study.study import Study
 
 BASED_ON = (*TABLES, *ROUNDS, "annotation/recall/*/*", "data/release/checksums.txt")
-SHEETS = "annotation/rounds/*/sheets/*"
-FILES = ("data/release/**/*", "annotation/rounds/*/report.*", "annotation/rounds/summary.*", SHEETS)
-"""What can be taken away: the release, reports on agreement, and sheets."""
+FILES = ("data/release/**/*", "annotation/*/*/report.*", "annotation/*/summary.*")
+"""What can be taken away: the release, and reports on agreement."""
+TO_SEND = ("annotation/*/*/sheets/*", "annotation/*/*/guideline.md")
+"""What a round sends to people; its page offers these."""
 
 
 def results(request: Request) -> Response:
@@ -61,7 +63,7 @@ def results(request: Request) -> Response:
     return bench.page(
         request, "results.html", "estimate", "--by", "claim,month", labels=labels, label=label, of=of, estimands=COUNTED,
         checks=bench.keep(f"checks {sorted(stages.items())}", BASED_ON, study.release_checks),
-        current=all(stages.values()), files=[(name, path.stat().st_size) for name, path in files_of(bench).items() if "/sheets/" not in name], **shown,
+        current=all(stages.values()), files=[(name, path.stat().st_size) for name, path in files_of(bench).items()], **shown,
     )  # fmt: skip
 
 
@@ -93,10 +95,10 @@ def _rows(shares: pd.DataFrame, scope: str, label: str = "") -> list[Any]:
     return list(rows.sort_values("name", kind="stable").itertuples(index=False))
 
 
-def files_of(bench: Bench) -> dict[str, Path]:
+def files_of(bench: Bench, patterns: Sequence[str] = FILES) -> dict[str, Path]:
     """The files that can be taken away, by their paths in the study; a link that leads elsewhere is none of them."""
     folder = bench.folder.resolve()
-    found = (path for pattern in FILES for path in sorted(folder.glob(pattern)) if path.is_file())
+    found = (path for pattern in patterns for path in sorted(folder.glob(pattern)) if path.is_file())
     return {
         path.relative_to(folder).as_posix(): path for path in found if path.resolve().is_relative_to(folder)
     }
@@ -104,7 +106,7 @@ def files_of(bench: Bench) -> dict[str, Path]:
 
 def download(request: Request) -> Response:
     """One of these files."""
-    path = files_of(bench_of(request)).get(request.path_params["name"])
+    path = files_of(bench_of(request), (*FILES, *TO_SEND)).get(request.path_params["name"])
     if path is None:
         raise HTTPException(404)
     return FileResponse(path, filename=path.name)

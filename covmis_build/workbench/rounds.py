@@ -11,7 +11,6 @@ from starlette.concurrency import run_in_threadpool
 from covmis_build.study.open_round import guideline_html
 from covmis_build.study.status import claims_to_open
 from covmis_build.workbench.bench import ROUNDS, Bench, back_to, bench_of, form_of
-from covmis_build.workbench.results import files_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from covmis_build.study.round import Round
 
 MOST_CASES = 40
+KINDS = (".csv", ".xlsx", ".html")
 
 
 def rounds(request: Request) -> Response:
@@ -41,14 +41,16 @@ def rounds(request: Request) -> Response:
     number, folder = round_.number, round_.folder
     cases = () if folder.has_key else bench.keep(f"cases {number}", ROUNDS, round_.cases).rows
     pair, state, third = asked.get("pair", ""), asked.get("state", ""), asked.get("by") == "adjudicator"
-    files = [name for name in files_of(bench) if f"/{number}/" in name and not name.endswith(".json")]
+    channel, names = study.settings.annotation.channel, {path.name for path in folder.sheets.glob("*")}
+    decisions = {name for name in names if name.startswith(("discussion.", "adjudication."))}
+    sent = [sorted(name for name in names - decisions if name.endswith(kind)) for kind in (channel, *KINDS)]
     fitting = [case for case in cases if pair in {"", case.pair} and state in {"", case.state}]
     return bench.page(
         request, "round.html", "round", "status", "--round", number, round=round_, numbers=numbers, cases=fitting[:MOST_CASES],
         fitting=len(fitting), all=len(cases), pairs=Counter(case.pair for case in cases).most_common(),
         states=Counter(case.state for case in cases), pair=pair, state=state, third=third, scheme=folder.scheme,
-        progress=bench.progress(round_), sheets=[name for name in files if "/sheets/" in name], report=next((name for name in files if name.endswith("/report.html")), ""), agreement=_agreement(bench, round_),
-        to_open=claims_to_open(study.places), target=study.settings.annotation.target, channel=study.settings.annotation.channel,
+        progress=bench.progress(round_), to_send=next(filter(None, sent), []), decisions=sorted(decisions), files=study.places.relative(folder.folder), agreement=_agreement(bench, round_),
+        to_open=claims_to_open(study.places), target=study.settings.annotation.target, channel=channel,
     )  # fmt: skip
 
 

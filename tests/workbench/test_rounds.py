@@ -64,6 +64,13 @@ def test_sheets_are_taken_away_in_the_page(client, round_):
     assert "a2-001.json" not in page
     assert client.get(f"/file/{name}").content == (round_.folder.sheets / "a1.csv").read_bytes()
     assert name not in client.get("/results").text
+    assert client.get("/file/annotation/rounds/001/guideline.md").status_code == 200
+    round_.adjudicate()
+    page = client.get("/rounds").text
+    sending, _, deciding = page.partition("Send each person")[2].partition("Put completed files")
+    assert "discussion.csv" in deciding
+    assert "discussion.csv" not in sending
+    assert "Read the decision sheets" in page
 
 
 def test_deciding_in_the_page_is_what_the_terminal_does(client, round_):

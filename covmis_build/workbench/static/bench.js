@@ -152,7 +152,7 @@
   const work = at(".work");
   if (work && work.dataset.state === "running") {
     const source = new EventSource("/events");
-    const ends = { done: "Done", failed: "Failed", ended: "Ended by you; what was whole is kept" };
+    const ends = { done: "Done", failed: "Failed", problems: "Done, with problems", ended: "Ended by you; what was whole is kept" };
     source.onmessage = (event) => {
       const job = JSON.parse(event.data);
       const running = job.state === "running";
