@@ -102,7 +102,9 @@ class Columns:
     platform: Annotated[str, says("prefix for ids without one")] = ""
     id: Annotated[str | list[str] | None, says('the column of ids, or several (joined by "/"); without ids "row" (number the rows) or "" (made from text, time, author and URL)')] = None  # fmt: skip
     text: Annotated[str | list[str], says("the column of texts, or several (joined by a blank line)")] = ""
-    created_at: Annotated[str | list[str], says("the column of times, or those of days and clocks")] = ""
+    created_at: Annotated[
+        str | list[str], says('the column of times, or those of date and time of day: ["date", "hour"]')
+    ] = ""
     date_format: Annotated[str, says('like "%d.%m.%Y %H:%M"; or "iso", "epoch_s", "epoch_ms"; empty: detected, or asked')] = ""  # fmt: skip
     timezone: Annotated[str, says('the zone of times without one, like "Europe/Berlin" or "+09:00"')] = ""
     time_from_id: Annotated[bool, says("compute times from ids, on platforms whose ids contain them")] = False

@@ -116,8 +116,12 @@ def _value(value: Any, kind: Any, where: str) -> Any:
         return None  # as written by `covmis new`
     if dataclasses.is_dataclass(plain):
         if not isinstance(value, dict):
-            like = '[{ name = "…" }]' if where.startswith("[[") else "{ name = … }"
-            raise InputError(f"{where} must be like {like}")
+            like = (
+                'list of tables like [{ name = "…" }]'
+                if where.startswith("[[")
+                else "table like { name = … }"
+            )
+            raise InputError(f"{where} must be a {like}")
         name = where if where.startswith("[[") else _dotted(where)
         return _record(value, typing.cast("type", plain), name)
     inside = get_args(plain)

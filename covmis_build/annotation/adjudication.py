@@ -273,8 +273,10 @@ def read_decisions(
                 unused = f"{answer.reason} is not used; that post already has a label"
                 problems.append(Problem(path.name, unused, row=number))
             elif problem:
-                is_class = answer.status == Status.GIVEN  # an unknown error class leaves the decision valid
-                (notes if is_class else problems).append(Problem(path.name, problem, row=number))
+                if answer.status == Status.GIVEN:  # an unknown error class leaves the decision valid
+                    notes.append(Problem(path.name, f"{problem}; recorded as other", row=number))
+                else:
+                    problems.append(Problem(path.name, problem, row=number))
             problems += keep_answer(answers, answer, path, number)
     return list(answers.values()), problems, notes
 
@@ -314,7 +316,7 @@ def decision(
         return answer, f"{answer.reason}. Write {labels_and_keys(scheme)}, or {UNDECIDED}"
     if not known:
         classes = ", ".join(ERROR_CLASSES)
-        return answer, f"the error class '{error_class}' is recorded as other. Known: {classes}"
+        return answer, f"unknown error class '{error_class}'. Known: {classes}"
     return answer, ""
 
 
@@ -412,8 +414,9 @@ class Settlement(Result):
             return [told]
         settled = "; rows that a majority decided may stay unchanged" if self.by_majority else ""
         settled += "; the last rows have only one label and may stay empty" if self.single else ""
+        alone = "; rows with only one label may stay empty" if self.single else ""
         to_fill = [f"{self.discussion} (a label, or `undecided`{settled})"] if self.to_discuss else []
-        to_fill += [f"{self.adjudication} (the adjudicator's label)"] if self.to_adjudicate else []
+        to_fill += [f"{self.adjudication} (the adjudicator's label{alone})"] if self.to_adjudicate else []
         order = "A, B, … are the annotators, in another order in each row."
         return [told, f"Fill in {' and '.join(to_fill)}, then run `covmis round adjudicate` again. {order}"]
 

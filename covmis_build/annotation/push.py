@@ -64,15 +64,17 @@ class Sent(Result):
         return [
             *lines,
             f"Send each annotator {guideline}only their own file from {sheets}.",
-            *(
-                [
-                    f"Tell them: write {self.labels}, or `skip`, into `label`, leave `check` as it is, and move only whole rows."
-                ]
-                if self.channel == Channel.CSV
-                else []
-            ),
+            *(self._of_csv if self.channel == Channel.CSV else ()),
             f"Put completed files back into {sheets}, then run `covmis round pull{named}`.",
         ]
+
+    @property
+    def _of_csv(self) -> tuple[str, str]:
+        """Return what people must know to fill in a CSV file."""
+        return (
+            f"Tell them: write {self.labels}, or `skip`, into `label`, leave `check` as it is, and move only whole rows.",
+            "An apostrophe before @, =, + or - only keeps spreadsheets from taking the text for a formula.",
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """As `covmis round push --json` prints it."""

@@ -397,6 +397,10 @@ def _settle_times(understood: Understood, native_ids: Sequence[str], moments: Se
         understood.questions.append(f"{understood.taken['created_at'][0]}: {times.problem}")
     elif times.note:
         _compare_with_ids(understood, native_ids, moments)
+    if len(moments) > 1 and all(times.read(moment).endswith("T00:00:00Z") for moment in moments[:TOGETHER]):
+        understood.notes.append(
+            'times have no time of day; if another column has it: created_at = ["DATE", "TIME"]'
+        )
     if times.form not in PLAIN and not times.problem:
         understood.notes.append(f"{understood.taken['created_at'][0]}: read as {times.form}")
 

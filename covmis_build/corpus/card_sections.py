@@ -23,7 +23,7 @@ from covmis_build.corpus.phrases import (
     settled,
     similarity,
 )
-from covmis_build.corpus.statistics import ESTIMANDS
+from covmis_build.corpus.statistics import shares_shown
 from covmis_build.records import meanings
 from covmis_build.report import figures
 from covmis_build.text.lengths import least_lengths
@@ -198,8 +198,7 @@ def _sampling(facts: ReleaseFacts, numbers: Statistics) -> Section:
         else "they were sampled in two phases, a fixed number per claim"
     )
     left = ", ".join(f"{reason}: {number:,}" for reason, number in facts.left_out.items() if number)
-    shares = numbers.shares.assign(estimand=numbers.shares["estimand"].map(ESTIMANDS))
-    names = {"unweighted": "in the sample", "share": "estimated", "design_effect": "design effect"}
+    names = {"unweighted": "in the sample", "share": "estimated"}
     return Section(
         "Sampling and weights",
         f"For each claim {drawn.per_claim} posts were expected, with a quota of {drawn.per_kind} per "
@@ -211,7 +210,7 @@ def _sampling(facts: ReleaseFacts, numbers: Statistics) -> Section:
             else "\n\nAll sampled posts are in the release."
         ),
         tables=[
-            ("Estimated shares with 95% intervals", shares, names),
+            ("Estimated shares with 95% intervals", shares_shown(numbers), names),
             ("Weights", numbers.weights, {"design_effect": "design effect of the weights (Kish)"}),
         ]
         if numbers.rows

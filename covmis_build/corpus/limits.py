@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from covmis_build.corpus.phrases import changes, count, languages_of, listed, share, without_label
@@ -37,15 +36,9 @@ def _reach(facts: ReleaseFacts, numbers: Statistics) -> list[str]:
     if numbers.claims:
         every = sizes[sizes["kind"] == "all"].iloc[0]
         weights = numbers.weights.iloc[0]
-        # half-width for a share of one half in a simple random sample
-        points = 98 / math.sqrt(every["mean"])
         sentences.append(
             f"Posts per claim: {every['mean']:.1f} on average, from {int(every['smallest'])} to {int(every['largest'])}"
-            + (
-                f"; a share of one claim is uncertain by about ±{points:.0f} percentage points."
-                if weights["largest"] > 1
-                else "."
-            )
+            + ("; shares of single claims are imprecise." if weights["largest"] > 1 else ".")
         )
         sentences.append(
             f"Weights run from {weights['smallest']:.3g} to {weights['largest']:.3g}; plain counts overstate posts with small "

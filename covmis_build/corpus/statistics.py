@@ -50,6 +50,12 @@ class Statistics:
         return {table.name: plain(getattr(self, table.name)) for table in fields(self)}
 
 
+def shares_shown(numbers: Statistics) -> pd.DataFrame:
+    """Return the shares for people to read. Their design effect is in statistics.json: next to the effective n it misleads."""
+    shown = numbers.shares.drop(columns="design_effect")
+    return shown.assign(estimand=shown["estimand"].map(ESTIMANDS))
+
+
 def statistics(
     corpus: pd.DataFrame,
     labels: Sequence[str],

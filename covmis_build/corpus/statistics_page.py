@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from covmis_build.corpus.phrases import count
-from covmis_build.corpus.statistics import ESTIMANDS
+from covmis_build.corpus.statistics import shares_shown
 from covmis_build.records import Estimand
 from covmis_build.report import figures, page
 from covmis_build.stats.intervals import between
@@ -39,7 +39,7 @@ def statistics_html(facts: ReleaseFacts, numbers: Statistics) -> str:
             "Estimated shares",
             "As in covmis estimate: Hájek shares of all kept posts with Wilson intervals over posts, corrected for errors of "
             "automatic labels.",
-            page.table_html(_shares(numbers), names=NAMES)
+            page.table_html(shares_shown(numbers), names=NAMES)
             + page.table_html(numbers.weights, names=NAMES, digits=2, caption="Weights"),
             (_shares_figure(numbers),) if len(numbers.shares) else (),
         ),
@@ -72,7 +72,7 @@ def statistics_latex(facts: ReleaseFacts, numbers: Statistics) -> str:
         ("claims", "Posts per claim", numbers.claim_sizes, 2),
         ("months", "Posts by month and label", numbers.per_month, 0),
         ("lengths", "Lengths of texts", numbers.lengths, 1),
-        ("shares", "Estimated shares with 95% intervals", _shares(numbers), 3),
+        ("shares", "Estimated shares with 95% intervals", shares_shown(numbers), 3),
         ("per-claim", "Posts by claim and label", numbers.per_claim, 0),
     ]
     parts = [
@@ -83,10 +83,6 @@ def statistics_latex(facts: ReleaseFacts, numbers: Statistics) -> str:
         if len(frame)
     ]
     return "% \\usepackage{booktabs}\n" + "\n".join(parts)
-
-
-def _shares(numbers: Statistics) -> pd.DataFrame:
-    return numbers.shares.assign(estimand=numbers.shares["estimand"].map(ESTIMANDS))
 
 
 def _shares_figure(numbers: Statistics) -> Markup:

@@ -62,18 +62,22 @@ def methods_sentences(
         )
     pool = shares[shares["scope"] == Scope.POOL].drop_duplicates("estimand").dropna(subset="population")
     pairs = [
-        f"{size:,.0f} of {Estimand(name).in_words}"
+        f"{size:,.0f} ({Estimand(name).in_words})"
         for name, size in zip(pool["estimand"], pool["population"], strict=True)
     ]
-    known = f" ({', '.join(pairs)})" if pairs else ""
-    after = f"{len(kept):,} pairs" if kept is not None else "pairs"
-    several = f", estimated from the {after} after cleaning, where a post that several claims found is kept for only one of them"
+    after = (
+        f"After cleaning there are {len(kept):,} pairs of a claim and a post. " if kept is not None else ""
+    )
+    known = f": {', '.join(pairs)}" if pairs else ""
     yield (
         "Shares are Hájek means with the weights 1/(p_claim·p_sample), the probabilities that a post stays with this claim and is sampled. "
-        f"Their {level:.0%} intervals are Wilson's, over posts, with Student's t and the effective sample size"
-        f"{'; they stay between the shares that would result if none, or all, of the posts that nobody labelled had that label' * bool(known)}. Totals are the share times the number "
-        f"of pairs of a claim and a post{known}{several * shared * bool(known)}."
-        f"{' Each claim is estimated from its own posts, so the totals of the claims need not add up to those of all claims.' * by_claim}"
+        f"Their {level:.0%} intervals are Wilson's, over posts, with Student's t and the effective sample size. "
+        + (
+            f"{after}Counting each post for every claim that found it, there are {' and '.join(pairs)}; totals are the share times this number."
+            if shared and pairs
+            else f"Totals are the share times the number of pairs of a claim and a post{known}."
+        )
+        + f"{' Each claim is estimated from its own posts, so the totals of the claims need not add up to those of all claims.' * by_claim}"
     )
     if calibrated:
         yield (

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 SEPARATOR_LINE = re.compile(r"\s*sep=([,;\t|])[ \t]*\r?\n", re.IGNORECASE)
 """A first line in which spreadsheets state the separator."""
-MARKS_ARE_TEXT = "quotation marks are signs of the texts"
+MARKS_ARE_TEXT = "quotation marks are read as parts of the texts"
 CHUNK = 1 << 20
 LONGEST_LINE, LONGEST_CELL = 32 << 20, 16 << 20
 """Maximum characters (bytes if read as such) of a line and of a cell; longer ones are no rows of posts."""

@@ -82,7 +82,7 @@ def _refuse_rows_in_a_row(lines: Iterable[str], told: _Findings) -> None:
             if len(whole) > 1 and sum(whole) > 1:
                 raise InputError(
                     f"is one row with {counted(len(whole), 'lines')} if quotation marks quote cells, and "
-                    f"{counted(sum(whole), 'rows')} if they are signs of the texts",
+                    f"{counted(sum(whole), 'rows')} if they are parts of the texts",
                     row=number,
                     remedy="If they quote, save it with commas between cells. If they are signs, every line needs all "
                     f"cells: line {told.odd_line:,} has {told.odd_tabs + 1:,}, not {told.tabs + 1:,}",

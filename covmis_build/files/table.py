@@ -233,11 +233,11 @@ def one_of_each_name(table: Table) -> Table:
             if any(cells[at] != cells[first] for at in others):
                 columns = " and ".join(letters(at + 1) for at in (first, *others))
                 raise InputError(
-                    f"has two columns called '{table.header[first]}' ({columns}), which differ",
+                    f"the two columns called '{table.header[first]}' ({columns}) differ",
                     row=number,
                     remedy="Rename or remove one"
                     + (
-                        "; or the first line is no header: header = false"
+                        "; or the first line is no header: header = false (columns are then called 1, 2, …)"
                         if is_no_header(table.header)
                         else ""
                     ),

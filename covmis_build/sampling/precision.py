@@ -108,7 +108,7 @@ class Precision:
             ),
             (
                 f"For a 95% interval of ± 5 points in a much larger population you need {self.labels_for_ten_points:,} labels in "
-                f"this design, or {self.labels_with_predictions:,} if predictions explain, for example, R² = {self.r_squared:.2f}."
+                f"this design, or {self.labels_with_predictions:,} if a model's predictions explain, for example, R² = {self.r_squared:.2f}."
             ),
             (
                 "To detect a difference of 5 points in accuracy between two systems that differ on a fifth of the items (one right, "

@@ -38,7 +38,7 @@ class AddedPosts(Result):
         size = f"{self.size / 1e6:,.1f} MB" if self.size >= 1e5 else f"{self.size:,} bytes"
         return [
             f"Added {self.file} ({size}).",
-            f"Next: `covmis posts look {self.file}` shows how it is read; then `covmis status`.",
+            f"Next: `covmis status`; `covmis posts look {self.file}` shows how it is read.",
         ]
 
 

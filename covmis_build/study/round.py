@@ -126,6 +126,8 @@ class Round(Result):
             ):
                 if folder.checks:
                     record.keep_guideline(folder.checks, guideline, now=storage.moment())
+                kept = folder.folder / "guideline.md"
+                renewed = [kept] if kept.exists() and kept.read_text("utf-8") != guideline else []
                 folder = record.keep_guideline(folder, guideline, now=storage.moment())
                 folder = record.note_pushed(folder, now=storage.moment())
                 work = rounds.sent(self.study.settings, folder)
@@ -146,7 +148,7 @@ class Round(Result):
                     written = push.push_pages(
                         folder, people, title=title, guideline=guideline, page_size=page_size
                     )
-                return replace(sent, written=tuple(map(self.study.places.relative, written)))
+                return replace(sent, written=tuple(map(self.study.places.relative, [*renewed, *written])))
 
     def pull(self, files: Path | str | Iterable[Path | str] = ()) -> Pulled:
         """Import labels from every channel of this round, or from these files. Each answer is checked."""

@@ -487,7 +487,12 @@ class Study:
         after: str | dt.date = "", corpus: Path | str | None = None, level: float = 0.95, run: bool = False,
         progress: Progress = silent,
     ) -> Estimates:  # fmt: skip
-        """Estimate the share and total of each label among the posts found: see `study.estimate`. Read also `.warnings`."""
+        """Estimate the share and total of each label among the posts found; printing it shows `.warnings`, too.
+
+        `by`: "claim", "kind" (query type), "platform", "year", "month" or "day", or several. `between`: two parts
+        (`"claim:1"`) or two labels (`"label:favor"`); `before` or `after`: a day that divides the posts. `assisted_by`:
+        predictions for all posts. `calibrated`: weights meet the known number of posts of each query type.
+        """
         from covmis_build.study.estimate import estimate
 
         return estimate(

@@ -428,7 +428,9 @@ def test_between_tabs_quotation_marks_are_signs_where_every_line_has_all_cells(t
     )
     assert [line.posts[0].text for line in reads(path) if line.posts] == texts
     (job,) = streams.jobs([(path, "archive/posts.tsv")])
-    assert "quotation marks are signs of the texts" in open_job(job, ReadingOptions()).understood.notes
+    assert (
+        "quotation marks are read as parts of the texts" in open_job(job, ReadingOptions()).understood.notes
+    )
 
 
 def test_rows_between_tabs_that_would_become_one_are_refused(tmp_path):

@@ -172,7 +172,7 @@ def test_bibtex_cannot_be_left() -> None:
         ({"authors": [{"orcid": "0000-0002-1825-0097"}]}, "name is required"),
         ({"authors": [{"name": "A", "orcid": "0000-0002-1825-0098"}]}, "not an ORCID"),
         ({"authors": [{"name": "A", "orchid": "x"}]}, "unknown key 'orchid'"),
-        ({"authors": ["A"]}, "must be a table"),
+        ({"authors": ["A"]}, "must be a list of tables"),
         ({"authors": "A"}, "must be a list"),
         ({"doi": "https://doi.org/10.5281/zenodo.1"}, "must be a DOI"),
         ({"url": "example.org"}, "must be a URL that starts with http"),

@@ -262,7 +262,7 @@ def test_two_columns_of_one_name(tmp_path, caller, kind, differ):
         workbook(path, table=rows)
     if differ:
         with pytest.raises(
-            InputError, match=rf"row 3: has two columns called '{caller.value}' \(B and C\), which differ"
+            InputError, match=rf"row 3: the two columns called '{caller.value}' \(B and C\) differ"
         ):
             caller.read(path)
     else:
