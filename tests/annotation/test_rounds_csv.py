@@ -137,6 +137,14 @@ def test_an_unknown_error_class_is_reported_and_its_decision_counts(folder):
     )
 
 
+def test_a_guideline_that_was_renewed_is_named_by_the_next_push(folder):
+    pushed(folder)
+    assert covmis(folder, "round", "push")["written"] == []
+    guideline = folder / "annotation" / "guideline.md"
+    guideline.write_text(guideline.read_text("utf-8") + "\nneither: all else.\n", "utf-8")
+    assert covmis(folder, "round", "push")["written"] == ["annotation/rounds/001/guideline.md"]
+
+
 def test_the_discussion_sheet_does_not_say_who(folder):
     pushed(folder)
     label_both(folder, differ=lambda item: True)

@@ -6,6 +6,7 @@ import csv
 import hashlib
 import io
 import json
+from dataclasses import replace
 from functools import partial
 
 import pandas as pd
@@ -315,6 +316,21 @@ def test_a_first_line_that_is_no_header_is_said_where_it_cannot_be_read(file):
     assert [one.posts[0].text for one in reads(path, rule)] == ["Garlic cures", "Onions"]
     dated = file("2016-06-26 18:36,words\n2016-06-27 18:36,more\n", "dated.csv")
     assert 'header = false, id = "row"' in question(dated)
+
+
+def test_days_without_a_time_of_day_are_named_and_two_columns_are_joined(file):
+    path = file(
+        "status_id,text,date,hour\n1252934402983700001,a,2020-04-22,10:00:00\n1252934402983700002,b,2020-04-22,11:00:00\n"
+    )
+    (job,) = streams.jobs([(path, "archive/posts.csv")])
+    rule = Columns(id="status_id", platform="x")
+    notes = open_job(job, ReadingOptions((rule,))).understood.notes
+    assert any(note.startswith("times have no time of day") for note in notes)
+    (job,) = streams.jobs([(path, "archive/posts.csv")])
+    joined = replace(rule, created_at=["date", "hour"])
+    assert not any(
+        "time of day" in note for note in open_job(job, ReadingOptions((joined,))).understood.notes
+    )
 
 
 def test_a_file_without_times_says_so_once(file):

@@ -17,7 +17,7 @@ from covmis_build.errors import InputError
 from covmis_build.matching.matcher import Matcher, read_queries
 from covmis_build.queries.build import keywords_of
 from covmis_build.queries.tuning import read_keywords, without
-from covmis_build.study.keywords import numbers_of, tuned
+from covmis_build.study.keywords import claim_language, numbers_of, tuned
 from covmis_build.text.expression import parse
 from covmis_build.text.nodes import Term
 from covmis_build.text.places import spans
@@ -151,3 +151,18 @@ def test_marks_are_of_the_words_that_matching_sees(text):
     for word in tokens(text):
         for begin, end in spans(text, Term((word,))):
             assert word in tokens(text[begin:end])
+
+
+@pytest.mark.parametrize(
+    ("own", "text", "code"),
+    [
+        (["de"], "Angela Merkel soll zurücktreten.", "de"), (["de"], "Merkel muss weg", "de"), (["de"], "Rücktritt jetzt!", "de"),
+        (["de"], "The vaccine is not safe", ""), (["de"], "تطعيم كورونا آمن", ""), (["de", "fr"], "Rücktritt!", ""),
+        (["en"], "El juicio del procés es una farsa", ""),
+    ],
+)  # fmt: skip
+def test_a_claim_without_a_language_has_the_only_one_of_the_study_unless_it_looks_like_another(
+    tmp_path, own, text, code
+):
+    study = covmis.new_study(tmp_path / "study").change(cleaning={"languages": own})
+    assert claim_language(study, text, None) == code
