@@ -117,7 +117,7 @@ def _value(value: Any, kind: Any, where: str) -> Any:
     if dataclasses.is_dataclass(plain):
         if not isinstance(value, dict):
             like = (
-                'list of tables like [{ name = "…" }]'
+                'list of tables, like [{ key = "…" }]'
                 if where.startswith("[[")
                 else "table like { name = … }"
             )

@@ -274,7 +274,8 @@ def read_decisions(
                 problems.append(Problem(path.name, unused, row=number))
             elif problem:
                 if answer.status == Status.GIVEN:  # an unknown error class leaves the decision valid
-                    notes.append(Problem(path.name, f"{problem}; recorded as other", row=number))
+                    what, _, known = problem.partition(". ")
+                    notes.append(Problem(path.name, f"{what}, recorded as other", known, number))
                 else:
                     problems.append(Problem(path.name, problem, row=number))
             problems += keep_answer(answers, answer, path, number)

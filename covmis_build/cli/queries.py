@@ -88,8 +88,10 @@ def suggest(
 
     Example: covmis queries suggest 12 --posts 10,50,200
     """
+    from covmis_build.study.keywords import claims_of
+
     read = numbers(posts, "--posts", int)
     suggestions = study.suggest_queries(claim, read=read, samples=samples, progress=progress)
-    known = "CLAIM" if " " in claim else claim
+    known = claim if any(one.claim_id == claim for one in claims_of(study)) else "CLAIM"
     next_step = f"Choose one, or write your own: `covmis queries set {known} 'KEYWORDS'`."
     return Printed(suggestions.to_dict(), [*suggestions.summary, next_step])

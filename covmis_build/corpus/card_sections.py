@@ -156,9 +156,10 @@ def _collection(facts: ReleaseFacts, numbers: Statistics) -> Section:
     kinds = kinds_of(numbers)
     matched = [words for kind in facts.retrieval.require_match if (words := KINDS.get(kind, kind)) in kinds]
     unit = least_lengths(cleaning) or "any length"
+    checked = f" For {listed(matched)}, covmis checked that each text matches its query." if matched else ""
     points = [
         f"Platforms: {platforms}.",
-        f"Found by {listed([*kinds, *([RANKED] if facts.retrieval.ranked else [])])}. For {listed(matched)}, covmis checked that each text matches its query.",
+        f"Found by {listed([*kinds, *([RANKED] if facts.retrieval.ranked else [])])}.{checked}",
         reposts(facts),
         *_nearest(facts),
         *facts.recall,

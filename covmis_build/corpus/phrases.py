@@ -63,8 +63,8 @@ def language_rule(options: Cleaning) -> str:
     if not options.languages:
         return languages_of(options)
     by = "the platform's tag, or else " if options.language_source == "platform" else ""
-    unknown = " or of unknown language" if options.undetermined == "keep" else ""
-    return f"{languages_of(options)}{unknown} ({by}{options.detector})"
+    unknown = ", and those of unknown language" if options.undetermined == "keep" else ""
+    return f"{languages_of(options)} ({by}{options.detector}){unknown}"
 
 
 IGNORED = {
@@ -80,10 +80,10 @@ def similarity(options: Cleaning) -> str:
 
     >>> from covmis_build.options import Cleaning
     >>> similarity(Cleaning(similar_without=("retweet_mark", "urls")))
-    'TF-IDF cosine similarity above 0.8, ignoring retweet marks and URLs'
+    'TF-IDF cosine similarity above 0.8 without retweet marks and URLs'
     """
     without = listed(IGNORED[name] for name in options.similar_without)
-    return f"TF-IDF cosine similarity above {options.similarity:g}{f', ignoring {without}' if options.similar_without else ''}"
+    return f"TF-IDF cosine similarity above {options.similarity:g}{f' without {without}' if options.similar_without else ''}"
 
 
 def changes(facts: ReleaseFacts) -> str:
@@ -91,8 +91,8 @@ def changes(facts: ReleaseFacts) -> str:
     if not facts.differences:
         return ""
     return (
-        f"These are the settings of the last round: {'; '.join(map(str, facts.differences))}. Numbers of pairs before sampling "
-        "are those with the present settings."
+        f"The settings described here are those of the last round. They have changed: {'; '.join(map(str, facts.differences))}. "
+        "Pairs before sampling were counted with the present settings."
     )
 
 

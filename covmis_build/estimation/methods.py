@@ -35,7 +35,7 @@ def methods_sentences(
     calibrated: bool = False,
     kept: pd.DataFrame | None = None,
 ) -> Iterator[str]:
-    """Return the sentences in the order of a methods section; `kept` are the pairs after cleaning, if known."""
+    """Return the sentences in the order of a methods section; `kept` are these claims' pairs after cleaning, if known."""
     ways = sorted(set(design.names))
     how = {"poisson": "Poisson sampling", "two_phase": "two-phase sampling of fixed size"}
     sizes, exact = corpus["claim_id"].value_counts(), ways == ["two_phase"]
@@ -66,14 +66,16 @@ def methods_sentences(
         for name, size in zip(pool["estimand"], pool["population"], strict=True)
     ]
     after = (
-        f"After cleaning there are {len(kept):,} pairs of a claim and a post. " if kept is not None else ""
+        f"Of these claims, cleaning kept {len(kept):,} pairs of a claim and a post. "
+        if kept is not None
+        else ""
     )
     known = f": {', '.join(pairs)}" if pairs else ""
     yield (
         "Shares are Hájek means with the weights 1/(p_claim·p_sample), the probabilities that a post stays with this claim and is sampled. "
         f"Their {level:.0%} intervals are Wilson's, over posts, with Student's t and the effective sample size. "
         + (
-            f"{after}Counting each post for every claim that found it, there are {' and '.join(pairs)}; totals are the share times this number."
+            f"{after}Counting each post for every claim that found it, there are {' and '.join(pairs)}; each total is the share times the respective number."
             if shared and pairs
             else f"Totals are the share times the number of pairs of a claim and a post{known}."
         )

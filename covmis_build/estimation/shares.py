@@ -145,7 +145,7 @@ class Estimates(Result):
         for reason, labels_of in named.items():
             which = [
                 part if len(labels) == every else f"{part} ({', '.join(labels)})"
-                for part, labels in sorted(labels_of.items())
+                for part, labels in labels_of.items()
             ]
             sentences += [f"{', '.join(which)}: {reason}."] if reason else []
         return sentences

@@ -116,9 +116,12 @@ class _Lines:
                 yield bounded_lines(source)
 
     def has_row_names_of_r(self, first: Sequence[Sequence[str]]) -> bool:
-        """True if R's write.table wrote the file: row names ("1", ...) in each row, without a name in the header."""
-        wider = all(len(cells) == len(first[0]) + 1 for cells in first[1:])
-        return wider and [line[:3] for line in islice(self.every_line(), 2)][1:] == ['"1"']
+        """True if R's write.table wrote the file: row names ("1", "2", …) in each row, without a name in the header."""
+        if not all(len(cells) == len(first[0]) + 1 for cells in first[1:]):
+            return False
+        counted = [cells[0] for cells in first[1:]] == [str(at) for at in range(1, len(first))]
+        filled = any(cells[-1].strip() for cells in first[1:])  # else rows just end in a separator
+        return counted and filled and all(line.startswith('"') for line in islice(self.every_line(), 2))
 
     def every_line(self) -> Iterator[str]:
         with self.lines() as lines:

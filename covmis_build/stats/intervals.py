@@ -38,7 +38,7 @@ FEW_DECIDE = (
     "too few posts, or a few with large weights or many near-duplicates, decide: no interval is known"
 )
 FEW_UNCERTAIN = (
-    "nearly all its posts were certain to be sampled, the others are too few: no interval is known"
+    "nearly all posts were certain to be sampled, and the others are too few: no interval is known"
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,7 +39,7 @@ class AddedPosts(Result):
         size = f"{self.size / 1e6:,.1f} MB" if self.size >= 1e5 else f"{self.size:,} bytes"
         return [
             f"Added {self.file} ({size}).",
-            f"Next: `covmis status`; `covmis posts look {self.file}` shows how it is read.",
+            f"Next: `covmis status`; `covmis posts look {shlex.quote(self.file)}` shows how it is read.",
         ]
 
 

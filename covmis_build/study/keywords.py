@@ -25,7 +25,7 @@ from covmis_build.queries.tuning import (
     read_keywords,
     readable_keywords,
 )
-from covmis_build.queries.units import LAST_LATIN, languages_of_function_words, terms_of
+from covmis_build.queries.units import LAST_LATIN, STOP_WORDS, languages_of_function_words, terms_of
 from covmis_build.report.result import Result
 from covmis_build.text import turkish
 from covmis_build.text.expression import foreign
@@ -221,13 +221,18 @@ class Claim:
 def claim_language(study: Study, text: str, language: str | None) -> str:
     """Return a claim's language; where none is given, the study's language that has most function words in it.
 
-    The only language of a study is also that of a claim in Latin letters without function words. Empty if none of these.
+    The only language of a study, if written in Latin letters, is also that of a claim without function words. Else empty.
     """
     if language:
         return language
-    own, likely = study.settings.cleaning.languages, languages_of_function_words(text)
-    is_latin = all(letter <= LAST_LATIN for letter in text if letter.isalpha())
-    without = not likely and len(own) == 1 and is_latin
+    own = study.settings.cleaning.languages
+    likely = languages_of_function_words(text, least=1 if len(own) == 1 else 2)
+    words = "".join(STOP_WORDS.get(own[0], "")) if len(own) == 1 else ""
+    without = (
+        bool(words)
+        and not likely
+        and all(letter <= LAST_LATIN for letter in text + words if letter.isalpha())
+    )
     return next((code for code in own if code in likely or without), "")
 
 

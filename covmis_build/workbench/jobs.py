@@ -35,7 +35,8 @@ class Job:
     of: int = 0
     lines: deque[str] = field(default_factory=lambda: deque(maxlen=LINES))
     state: str = "running"
-    """running, done, problems (what can be used is recorded), failed or ended (by the person)."""
+    """running, done, problems (there is a result, and something to correct), failed or ended (by the person)."""
+    has_result: bool = False
     was_shown: bool = False
 
     def to_dict(self) -> dict[str, Any]:
@@ -82,11 +83,13 @@ class Jobs:
                 self.changes += 1
             said.join()
         if job.state == "running":
-            job.state = {0: "done", 1: "problems"}.get(job.process.returncode, "failed")
+            with_problems = "problems" if job.process.returncode == 1 and job.has_result else "failed"
+            job.state = with_problems if job.process.returncode else "done"
         self.changes += 1
 
     def _results(self, job: Job) -> None:
         for line in job.process.stdout or ():
+            job.has_result = True
             job.lines.append(line.rstrip())
 
     def end(self) -> None:

@@ -29,27 +29,24 @@ def rounds(request: Request) -> Response:
     numbers = [row.round for row in bench.status().rounds]
     wanted = request.path_params.get("number", "" if study.rounds else next(iter(numbers), ""))
     if not wanted and not numbers:
+        ready = "round open" in bench.status().next
         return bench.page(
-            request,
-            "no_round.html",
-            "round",
-            "open",
-            guideline=guideline_html(study),
-            ready="round open" in bench.status().next,
+            request, "no_round.html", "round", "open", guideline=guideline_html(study), ready=ready
         )
     round_ = study.round(wanted)
     number, folder = round_.number, round_.folder
     cases = () if folder.has_key else bench.keep(f"cases {number}", ROUNDS, round_.cases).rows
     pair, state, third = asked.get("pair", ""), asked.get("state", ""), asked.get("by") == "adjudicator"
-    channel, names = study.settings.annotation.channel, {path.name for path in folder.sheets.glob("*")}
-    decisions = {name for name in names if name.startswith(("discussion.", "adjudication."))}
-    sent = [sorted(name for name in names - decisions if name.endswith(kind)) for kind in (channel, *KINDS)]
+    channel, progress = study.settings.annotation.channel, bench.progress(round_)
+    names = sorted(path.name for path in folder.sheets.glob("*"))
+    people = tuple(f"{worker.annotator}{end}" for worker in progress.workers if worker.left for end in ".-")
+    sent = [[n for n in names if n.startswith(people) and n.endswith(kind)] for kind in (channel, *KINDS)]
     fitting = [case for case in cases if pair in {"", case.pair} and state in {"", case.state}]
     return bench.page(
         request, "round.html", "round", "status", "--round", number, round=round_, numbers=numbers, cases=fitting[:MOST_CASES],
         fitting=len(fitting), all=len(cases), pairs=Counter(case.pair for case in cases).most_common(),
         states=Counter(case.state for case in cases), pair=pair, state=state, third=third, scheme=folder.scheme,
-        progress=bench.progress(round_), to_send=next(filter(None, sent), []), decisions=sorted(decisions), files=study.places.relative(folder.folder), agreement=_agreement(bench, round_),
+        progress=progress, to_send=next(filter(None, sent), []), decisions=[name for name in names if name.startswith(("discussion.", "adjudication."))], files=study.places.relative(folder.folder), agreement=_agreement(bench, round_),
         to_open=claims_to_open(study.places), target=study.settings.annotation.target, channel=channel,
     )  # fmt: skip
 

@@ -298,6 +298,13 @@ def test_ids_are_never_made_for_a_platform_that_is_asked_by_id(file):
         assert question(path, Columns(id=made, platform="x-export")) == ""
 
 
+def test_a_number_of_the_text_is_an_id_only_where_nothing_better_is_there(file):
+    address = "https://x.com/a/status/1252934402983700001"
+    path = file(f"text_id,url,text,date\n1,{address},hello,2020-04-22\n")
+    assert [line.posts[0].post_id for line in reads(path)] == ["x:1252934402983700001"]
+    assert "no column of post ids" not in question(file("text_id,text\n7,hello\n", "other.csv"))
+
+
 def test_made_ids_repeat_no_other(file):
     path = file("post_id,text\nt1,hello\nt2,hello\nt1,hello\n,hello\n")
     for id_, said in (("", False), ("row", False), ("post_id", True)):

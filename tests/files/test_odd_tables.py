@@ -290,6 +290,18 @@ def test_row_names_of_r_have_no_name_in_the_header(tmp_path, caller, separator):
     assert caller.read(path).texts == BOTH
 
 
+def test_rows_that_end_in_a_separator_have_no_row_names(tmp_path, caller):
+    path = tmp_path / "a1.csv"
+    lines = [(caller.id, caller.value), *BOTH.items()]
+    path.write_text(
+        "".join(
+            ",".join(f'"{cell}"' for cell in line) + ",\n" * (at > 0) + "\n" * (at == 0)
+            for at, line in enumerate(lines)
+        )
+    )
+    assert caller.read(path).texts == BOTH
+
+
 def test_what_is_not_utf8_is_read_and_reported(tmp_path, caller):
     path = tmp_path / "a1.csv"
     path.write_bytes(f"{caller.id};{caller.value}\n{FIRST};“ação”\n{SECOND};tea\n".encode("cp1252"))

@@ -56,20 +56,29 @@ def test_a_round_shows_people_agreement_and_disagreements_by_pair(client, round_
     assert client.get("/rounds/7").status_code == 400
 
 
-def test_sheets_are_taken_away_in_the_page(client, round_):
-    name = "annotation/rounds/001/sheets/a1.csv"
-    (round_.folder.sheets / "a2-001.json").write_text("{}")
+def test_sheets_are_taken_away_in_the_page(tmp_path):
+    study(tmp_path)
+    covmis(tmp_path, "round", "open")
+    covmis(tmp_path, "round", "push")
+    round_ = open_study(tmp_path).round()
+    client, name = client_of(round_.study), "annotation/rounds/001/sheets/a1.csv"
+    for other in ("a2-001.json", "model.csv"):
+        (round_.folder.sheets / other).write_text("{}")
     page = client.get("/rounds").text
     assert f'<a href="/file/{name}">a1.csv</a>' in page
     assert "a2-001.json" not in page
+    assert "model.csv" not in page
     assert client.get(f"/file/{name}").content == (round_.folder.sheets / "a1.csv").read_bytes()
-    assert name not in client.get("/results").text
     assert client.get("/file/annotation/rounds/001/guideline.md").status_code == 200
+    assert name not in client.get("/results").text
+    for other in ("a2-001.json", "model.csv"):
+        (round_.folder.sheets / other).unlink()
+    label_both(tmp_path, differ=lambda item: item.endswith("3"))
+    round_.pull()
     round_.adjudicate()
     page = client.get("/rounds").text
-    sending, _, deciding = page.partition("Send each person")[2].partition("Put completed files")
-    assert "discussion.csv" in deciding
-    assert "discussion.csv" not in sending
+    assert "Send each person" not in page, "all have answered"
+    assert "discussion.csv</a>" in page
     assert "Read the decision sheets" in page
 
 
