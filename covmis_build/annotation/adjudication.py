@@ -274,8 +274,7 @@ def read_decisions(
                 problems.append(Problem(path.name, unused, row=number))
             elif problem:
                 if answer.status == Status.GIVEN:  # an unknown error class leaves the decision valid
-                    what, _, known = problem.partition(". ")
-                    notes.append(Problem(path.name, f"{what}, recorded as other", known, number))
+                    notes.append(Problem(path.name, f"{problem}: recorded as other", row=number))
                 else:
                     problems.append(Problem(path.name, problem, row=number))
             problems += keep_answer(answers, answer, path, number)
@@ -317,7 +316,7 @@ def decision(
         return answer, f"{answer.reason}. Write {labels_and_keys(scheme)}, or {UNDECIDED}"
     if not known:
         classes = ", ".join(ERROR_CLASSES)
-        return answer, f"unknown error class '{error_class}'. Known: {classes}"
+        return answer, f"unknown error class '{error_class}' (known: {classes})"
     return answer, ""
 
 

@@ -83,8 +83,8 @@ class Jobs:
                 self.changes += 1
             said.join()
         if job.state == "running":
-            with_problems = "problems" if job.process.returncode == 1 and job.has_result else "failed"
-            job.state = with_problems if job.process.returncode else "done"
+            code = job.process.returncode
+            job.state = "done" if not code else "problems" if code == 1 and job.has_result else "failed"
         self.changes += 1
 
     def _results(self, job: Job) -> None:
