@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
+import pandas as pd
 import pytest
 
 from covmis_build import storage
+from covmis_build.study.status import claims_to_open
 from covmis_build.study.study import open_study
 from tests.annotation.small import covmis, label_both, study
 from tests.workbench.conftest import HOSTILE, client_of
@@ -150,3 +152,14 @@ def test_without_a_round_a_button_opens_one(tmp_path):
     assert open_study(tmp_path).round().pilot
     assert "pilot" in client.get("/rounds").text
     assert client.get("/session/session.sh").text.endswith("covmis round open --pilot\n")
+
+
+def test_a_claim_of_a_round_with_further_sampled_posts_is_to_be_opened(tmp_path):
+    study(tmp_path)
+    covmis(tmp_path, "round", "open", "--claims", "13")
+    places = open_study(tmp_path).places
+    assert claims_to_open(places) == set()
+    sample = storage.read_table(places.table("sample"), "sample")
+    more = sample.iloc[[0]].assign(item_id=f"{sample['claim_id'].iloc[0]}|x:1", post_id="x:1")
+    storage.write_table(places.table("sample"), pd.concat([sample, more]), "sample")
+    assert claims_to_open(places) == {sample["claim_id"].iloc[0]}
