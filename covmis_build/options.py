@@ -59,7 +59,10 @@ def says(text: str, **limits: float) -> Any:
 
 def kept(values: dict[str, Any]) -> dict[str, Any]:
     """Convert settings stored in covmis's files: until 0.1 an empty table meant none of these."""
-    return {name: None if name in {"ranked", "target", "splits"} and value == {} else value for name, value in values.items()}  # fmt: skip
+    return {
+        name: None if name in {"ranked", "target", "splits"} and value == {} else value
+        for name, value in values.items()
+    }
 
 
 def size_of(text: str) -> int:
@@ -79,13 +82,29 @@ class Labels:
     """[labels]: the labels that annotators choose from."""
 
     values: Annotated[tuple[str, ...], says("the labels, in the order in which they are printed")] = (
-        "favor", "against", "neither",
-    )  # fmt: skip
-    order: Annotated[tuple[str, ...], says('the labels by rank, e.g. ["favor", "neither", "against"]: turns on ordinal measures')] = ()  # fmt: skip
-    poles: Annotated[tuple[str, ...], says("the two opposite labels, which F_avg averages; empty for none")] = ("favor", "against")  # fmt: skip
-    keys: Annotated[tuple[str, ...], says("the keyboard key of each label, in the order of values")] = ("1", "2", "3")  # fmt: skip
-    sub_labels: Annotated[dict[str, tuple[str, ...]], says('finer labels, e.g. { neither = ["unrelated", "questions"] }; gold labels do not use them')] = field(default_factory=dict)  # fmt: skip
-    automatic: Annotated[dict[str, str], says("query types whose posts get this label without annotation; {} for none")] = field(default_factory=lambda: {"fact_check_url": "against"})  # fmt: skip
+        "favor",
+        "against",
+        "neither",
+    )
+    order: Annotated[
+        tuple[str, ...],
+        says('the labels by rank, e.g. ["favor", "neither", "against"]: turns on ordinal measures'),
+    ] = ()
+    poles: Annotated[
+        tuple[str, ...], says("the two opposite labels, which F_avg averages; empty for none")
+    ] = ("favor", "against")
+    keys: Annotated[tuple[str, ...], says("the keyboard key of each label, in the order of values")] = (
+        "1",
+        "2",
+        "3",
+    )
+    sub_labels: Annotated[
+        dict[str, tuple[str, ...]],
+        says('finer labels, e.g. { neither = ["unrelated", "questions"] }; gold labels do not use them'),
+    ] = field(default_factory=dict)
+    automatic: Annotated[
+        dict[str, str], says("query types whose posts get this label without annotation; {} for none")
+    ] = field(default_factory=lambda: {"fact_check_url": "against"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,25 +115,43 @@ class Columns:
     makes ids of text, time, author and address.
     """
 
-    files: Annotated[str, says("a pattern of files below the archive's folders; the first matching table is used")] = "*"  # fmt: skip
+    files: Annotated[
+        str, says("a pattern of files below the archive's folders; the first matching table is used")
+    ] = "*"
     format: Annotated[str, says('"csv", or the name of a tool; empty: detected')] = ""
-    header: Annotated[bool, says('false: the file has no header, and columns are named by number, like id = "3"')] = True  # fmt: skip
+    header: Annotated[
+        bool, says('false: the file has no header, and columns are named by number, like id = "3"')
+    ] = True
     platform: Annotated[str, says("prefix for ids without one")] = ""
-    id: Annotated[str | list[str] | None, says('the column of ids, or several (joined by "/"); without ids "row" (number the rows) or "" (made from text, time, author and URL)')] = None  # fmt: skip
+    id: Annotated[
+        str | list[str] | None,
+        says(
+            'the column of ids, or several (joined by "/"); without ids "row" (number the rows) or "" (made from text, time, author and URL)'
+        ),
+    ] = None
     text: Annotated[str | list[str], says("the column of texts, or several (joined by a blank line)")] = ""
     created_at: Annotated[
         str | list[str], says('the column of times, or those of date and time of day: ["date", "hour"]')
     ] = ""
-    date_format: Annotated[str, says('like "%d.%m.%Y %H:%M"; or "iso", "epoch_s", "epoch_ms"; empty: detected, or asked')] = ""  # fmt: skip
+    date_format: Annotated[
+        str, says('like "%d.%m.%Y %H:%M"; or "iso", "epoch_s", "epoch_ms"; empty: detected, or asked')
+    ] = ""
     timezone: Annotated[str, says('the zone of times without one, like "Europe/Berlin" or "+09:00"')] = ""
     time_from_id: Annotated[bool, says("compute times from ids, on platforms whose ids contain them")] = False
     language: Annotated[str, says("the column of languages")] = ""
     author: Annotated[str, says("the column of authors")] = ""
     urls: Annotated[str, says("the column of URLs")] = ""
     urls_separator: Annotated[str, says("what separates several URLs in one cell")] = ""
-    repost: Annotated[dict[str, str], says('how to recognise reposts, e.g. { column = "kind", is = "share" }')] = field(default_factory=dict)  # fmt: skip
-    claim: Annotated[str, says("the column of claim ids, if the file has them")] = ""  # fmt: skip
-    escapes: Annotated[Literal["", "none", "x", "html"], says('the escapes in texts that become characters: "x" (&amp; &lt; &gt;), "html" (all); "none": they stay')] = ""  # fmt: skip
+    repost: Annotated[
+        dict[str, str], says('how to recognise reposts, e.g. { column = "kind", is = "share" }')
+    ] = field(default_factory=dict)
+    claim: Annotated[str, says("the column of claim ids, if the file has them")] = ""
+    escapes: Annotated[
+        Literal["", "none", "x", "html"],
+        says(
+            'the escapes in texts that become characters: "x" (&amp; &lt; &gt;), "html" (all); "none": they stay'
+        ),
+    ] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,18 +177,42 @@ class Nearest:
 class Retrieval:
     """[retrieval]: which posts are searched, and which hits must match locally."""
 
-    archive: Annotated[tuple[str, ...], says("folders and files with posts, from the study's folder, or in a store: s3://bucket/posts")] = ("data/archive",)  # fmt: skip
+    archive: Annotated[
+        tuple[str, ...],
+        says("folders and files with posts, from the study's folder, or in a store: s3://bucket/posts"),
+    ] = ("data/archive",)
     since: Annotated[str, says('first day, e.g. "2020-01-31"; empty: no limit')] = ""
     until: Annotated[str, says("last day, included; empty: no limit")] = ""
-    reposts: Annotated[Literal["drop", "keep"], says('"drop" or "keep"; repost_count has their number either way')] = "drop"  # fmt: skip
-    require_match: Annotated[tuple[Kind, ...], says("matches of these types count only if covmis, too, matches post and query")] = ("keywords", "news_url", "fact_check_url")  # fmt: skip
-    unreadable: Annotated[float, says("largest share of unreadable lines in a file of 100 lines or more; above it `covmis run` ends with exit code 1", ge=0, le=1)] = 0.01  # fmt: skip
+    reposts: Annotated[
+        Literal["drop", "keep"], says('"drop" or "keep"; repost_count has their number either way')
+    ] = "drop"
+    require_match: Annotated[
+        tuple[Kind, ...], says("matches of these types count only if covmis, too, matches post and query")
+    ] = ("keywords", "news_url", "fact_check_url")
+    unreadable: Annotated[
+        float,
+        says(
+            "largest share of unreadable lines in a file of 100 lines or more; above it `covmis run` ends with exit code 1",
+            ge=0,
+            le=1,
+        ),
+    ] = 0.01
     longest_line: Annotated[str, says("longer lines are counted but skipped")] = "64 MB"
     unpacked_ratio: Annotated[int, says("largest allowed ratio of decompressed to compressed size", ge=1)] = (
         1000
     )
-    ranked: Annotated[Nearest | None, says('similar posts that no query finds, e.g. { by = "bm25", depth = 50, expected = 5 }; see docs/guides/recall.md')] = None  # fmt: skip
-    columns: Annotated[tuple[Columns, ...], says("tables [[retrieval.columns]] for files that are not recognised: `covmis posts look FILE` prints them")] = ()  # fmt: skip
+    ranked: Annotated[
+        Nearest | None,
+        says(
+            'similar posts that no query finds, e.g. { by = "bm25", depth = 50, expected = 5 }; see docs/guides/recall.md'
+        ),
+    ] = None
+    columns: Annotated[
+        tuple[Columns, ...],
+        says(
+            "tables [[retrieval.columns]] for files that are not recognised: `covmis posts look FILE` prints them"
+        ),
+    ] = ()
 
     @property
     def span(self) -> tuple[str, str]:
@@ -188,20 +249,53 @@ class Words:
 class Cleaning:
     """[cleaning]: the paper's five steps (section 3.1)."""
 
-    languages: Annotated[tuple[Language, ...], says("codes of the languages to keep; empty keeps all")] = ("en",)  # fmt: skip
-    language_source: Annotated[Literal["platform", "detector"], says('"platform": the platform\'s tag, or the detector where there is none; "detector": for all posts')] = "platform"  # fmt: skip
-    detector: Annotated[Literal["langdetect", "py3langid", "pycld2"], says('"langdetect"; or "py3langid", "pycld2" (extra: language)')] = "langdetect"  # fmt: skip
-    undetermined: Annotated[Literal["drop", "keep"], says('posts whose language is unknown: "drop" or "keep"')] = "drop"  # fmt: skip
+    languages: Annotated[tuple[Language, ...], says("codes of the languages to keep; empty keeps all")] = (
+        "en",
+    )
+    language_source: Annotated[
+        Literal["platform", "detector"],
+        says(
+            '"platform": the platform\'s tag, or the detector where there is none; "detector": for all posts'
+        ),
+    ] = "platform"
+    detector: Annotated[
+        Literal["langdetect", "py3langid", "pycld2"],
+        says('"langdetect"; or "py3langid", "pycld2" (extra: language)'),
+    ] = "langdetect"
+    undetermined: Annotated[
+        Literal["drop", "keep"], says('posts whose language is unknown: "drop" or "keep"')
+    ] = "drop"
     minimum_words: Annotated[
         int, says("posts with fewer words are dropped (English words; other languages: as much text)", ge=0)
     ] = 10
-    words: Annotated[dict[Language, Words], says('rules for single languages, e.g. { ja = { minimum = 25, unit = "characters" }, en = { without = ["urls"] } }')] = field(default_factory=dict)  # fmt: skip
-    similarity: Annotated[float, says("TF-IDF cosine similarity above which two posts are near-duplicates", ge=0, lt=1)] = 0.8  # fmt: skip
-    grouping: Annotated[Literal["components", "greedy"], says('"components": also joins posts connected through others; "greedy": only near-duplicates of the kept post')] = "components"  # fmt: skip
-    scope: Annotated[Literal["study", "claim"], says('compare the posts of the whole "study", or of each "claim"')] = "study"  # fmt: skip
-    similar_without: Annotated[tuple[SimilarWithout, ...], says('ignored when texts are compared: "urls", "mentions", "retweet_mark", "entities"')] = ()  # fmt: skip
-    against: Annotated[tuple[str, ...], says("files of other posts, e.g. a test set: near-duplicates of these are dropped")] = ()  # fmt: skip
-    one_claim_per_post: Annotated[bool, says("a post that several claims' queries find stays with one claim, chosen at random")] = True  # fmt: skip
+    words: Annotated[
+        dict[Language, Words],
+        says(
+            'rules for single languages, e.g. { ja = { minimum = 25, unit = "characters" }, en = { without = ["urls"] } }'
+        ),
+    ] = field(default_factory=dict)
+    similarity: Annotated[
+        float, says("TF-IDF cosine similarity above which two posts are near-duplicates", ge=0, lt=1)
+    ] = 0.8
+    grouping: Annotated[
+        Literal["components", "greedy"],
+        says(
+            '"components": also joins posts connected through others; "greedy": only near-duplicates of the kept post'
+        ),
+    ] = "components"
+    scope: Annotated[
+        Literal["study", "claim"], says('compare the posts of the whole "study", or of each "claim"')
+    ] = "study"
+    similar_without: Annotated[
+        tuple[SimilarWithout, ...],
+        says('ignored when texts are compared: "urls", "mentions", "retweet_mark", "entities"'),
+    ] = ()
+    against: Annotated[
+        tuple[str, ...], says("files of other posts, e.g. a test set: near-duplicates of these are dropped")
+    ] = ()
+    one_claim_per_post: Annotated[
+        bool, says("a post that several claims' queries find stays with one claim, chosen at random")
+    ] = True
     minimum_posts: Annotated[int, says("claims with fewer posts are dropped", ge=0)] = 24
 
 
@@ -210,10 +304,21 @@ class Sampling:
     """[sampling]: appendix A.3 of the paper."""
 
     per_claim: Annotated[int, says("expected number of posts per claim", ge=1)] = 24
-    per_kind: Annotated[int, says("quota for each query type (fewer if there are fewer)", ge=0)] = 6  # fmt: skip
-    design: Annotated[DesignName, says('"poisson": each post by its own probability (the paper); "two_phase": exactly per_claim posts')] = "poisson"  # fmt: skip
-    strata_by: Annotated[tuple[Unit, ...], says('e.g. ["month"]: the quota is then per query type and month; also "platform", "year", "day"')] = ()  # fmt: skip
-    certain: Annotated[bool, says("the design poisson also takes the largest near-duplicate clusters, as far as shares of all posts need them")] = True  # fmt: skip
+    per_kind: Annotated[int, says("quota for each query type (fewer if there are fewer)", ge=0)] = 6
+    design: Annotated[
+        DesignName,
+        says('"poisson": each post by its own probability (the paper); "two_phase": exactly per_claim posts'),
+    ] = "poisson"
+    strata_by: Annotated[
+        tuple[Unit, ...],
+        says('e.g. ["month"]: the quota is then per query type and month; also "platform", "year", "day"'),
+    ] = ()
+    certain: Annotated[
+        bool,
+        says(
+            "the design poisson also takes the largest near-duplicate clusters, as far as shares of all posts need them"
+        ),
+    ] = True
 
     @property
     def quotas(self) -> int:
@@ -257,18 +362,48 @@ class Annotation:
     """[annotation]: who labels what, and what they see."""
 
     # After every 12 items: agreement, discussion, a better guideline (3.1).
-    claims_per_round: Annotated[int, says("claims of a round; each round has a report on agreement", ge=1)] = 12  # fmt: skip
-    annotators: Annotated[tuple[str, ...], says("codes, not names; model:NAME for an admitted model")] = ("a1", "a2")  # fmt: skip
+    claims_per_round: Annotated[
+        int, says("claims of a round; each round has a report on agreement", ge=1)
+    ] = 12
+    annotators: Annotated[tuple[str, ...], says("codes, not names; model:NAME for an admitted model")] = (
+        "a1",
+        "a2",
+    )
     per_item: Annotated[int, says("annotators for each item", ge=1)] = 2
-    show: Annotated[tuple[Literal["card", "quoted", "date", "parent", "media", "fact_check"], ...], says('context that annotators see; also "parent", "media", "fact_check"')] = ("card", "quoted", "date")  # fmt: skip
-    audit: Annotated[float, says("share of automatic labels that annotators check without knowing it", ge=0, le=1)] = 0.05  # fmt: skip
-    channel: Annotated[Literal["label-studio", "csv", "xlsx", "html"], says('"label-studio"; or "xlsx", "csv" (sheets), "html" (an offline page), which need no server')] = "label-studio"  # fmt: skip
-    label_studio_url: Annotated[Url, says("a Label Studio server; empty: the local one of `covmis label-studio up`")] = ""  # fmt: skip
-    order_of_items: Annotated[Literal["claim", "mixed"], says('"claim": posts of one claim together; or "mixed". Each annotator has a different order')] = "claim"  # fmt: skip
-    target: Annotated[Target | None, says('the agreement that you aim for, e.g. { coefficient = "kappa", at_least = 0.67 }; also alpha, ac1, raw')] = None  # fmt: skip
-    checks: Annotated[float, says("share of hidden posts with a known label, e.g. 0.05", ge=0, le=0.5)] = 0.0  # fmt: skip
-    repeats: Annotated[float, says("share of hidden posts that the same person labelled in an earlier round, e.g. 0.05", ge=0, le=0.5)] = 0.0  # fmt: skip
-    workload: Annotated[dict[str, Annotated[float, Meta(gt=0)]], says("e.g. { a1 = 0.5 }: half as much work as the others")] = field(default_factory=dict)  # fmt: skip
+    show: Annotated[
+        tuple[Literal["card", "quoted", "date", "parent", "media", "fact_check"], ...],
+        says('context that annotators see; also "parent", "media", "fact_check"'),
+    ] = ("card", "quoted", "date")
+    audit: Annotated[
+        float, says("share of automatic labels that annotators check without knowing it", ge=0, le=1)
+    ] = 0.05
+    channel: Annotated[
+        Literal["label-studio", "csv", "xlsx", "html"],
+        says('"label-studio"; or "xlsx", "csv" (sheets), "html" (an offline page), which need no server'),
+    ] = "label-studio"
+    label_studio_url: Annotated[
+        Url, says("a Label Studio server; empty: the local one of `covmis label-studio up`")
+    ] = ""
+    order_of_items: Annotated[
+        Literal["claim", "mixed"],
+        says('"claim": posts of one claim together; or "mixed". Each annotator has a different order'),
+    ] = "claim"
+    target: Annotated[
+        Target | None,
+        says(
+            'the agreement that you aim for, e.g. { coefficient = "kappa", at_least = 0.67 }; also alpha, ac1, raw'
+        ),
+    ] = None
+    checks: Annotated[float, says("share of hidden posts with a known label, e.g. 0.05", ge=0, le=0.5)] = 0.0
+    repeats: Annotated[
+        float,
+        says(
+            "share of hidden posts that the same person labelled in an earlier round, e.g. 0.05", ge=0, le=0.5
+        ),
+    ] = 0.0
+    workload: Annotated[
+        dict[str, Annotated[float, Meta(gt=0)]], says("e.g. { a1 = 0.5 }: half as much work as the others")
+    ] = field(default_factory=dict)
 
     @property
     def people(self) -> tuple[str, ...]:
@@ -318,7 +453,13 @@ class Splits:
 
     scheme: Literal["grouped", "chronological", "stratified"]
     fractions: tuple[float, float, float] = (0.7, 0.1, 0.2)
-    by: Annotated[str, Meta(pattern="^(claim|_.*)$", title='"claim", or a column of your own in queries/claims.csv, such as "_event"')] = "claim"  # fmt: skip
+    by: Annotated[
+        str,
+        Meta(
+            pattern="^(claim|_.*)$",
+            title='"claim", or a column of your own in queries/claims.csv, such as "_event"',
+        ),
+    ] = "claim"
     similarity: Annotated[float, Meta(ge=0, lt=1)] | None = None
 
 
@@ -328,16 +469,34 @@ class Release:
 
     text: Annotated[bool, says("publish texts, not only ids: read your platform's terms first")] = False
     mask_mentions: Annotated[bool, says("replace @names by @user in published texts")] = True
-    licence: Annotated[str, says('the licence of your labels: an SPDX id such as "CC-BY-4.0", or a file of the study')] = ""  # fmt: skip
+    licence: Annotated[
+        str, says('the licence of your labels: an SPDX id such as "CC-BY-4.0", or a file of the study')
+    ] = ""
     simulated: Annotated[
         bool, says("whether the posts are made up; if so, card, methods and metadata say it")
     ] = False
-    individual_labels: Annotated[bool, says("publish each annotator's labels, under new random codes; false: only shares")] = True  # fmt: skip
-    splits: Annotated[Splits | None, says('parts of the corpus, e.g. { scheme = "grouped", fractions = [0.7, 0.1, 0.2] }; or chronological, stratified; see docs/guides/release.md')] = None  # fmt: skip
-    authors: Annotated[tuple[Author, ...], says('of the corpus, e.g. [{ name = "Curie, Marie", orcid = "…", affiliation = "…" }]')] = ()  # fmt: skip
+    individual_labels: Annotated[
+        bool, says("publish each annotator's labels, under new random codes; false: only shares")
+    ] = True
+    splits: Annotated[
+        Splits | None,
+        says(
+            'parts of the corpus, e.g. { scheme = "grouped", fractions = [0.7, 0.1, 0.2] }; or chronological, stratified; see docs/guides/release.md'
+        ),
+    ] = None
+    authors: Annotated[
+        tuple[Author, ...],
+        says('of the corpus, e.g. [{ name = "Curie, Marie", orcid = "…", affiliation = "…" }]'),
+    ] = ()
     contact: Annotated[str, says("an e-mail address or page that will still exist in years")] = ""
     version: Annotated[str, says('of the corpus, e.g. "1.0.0"')] = ""
-    doi: Annotated[str, Meta(pattern=r"^$|^10\.\d{4,9}/\S+$", title='a DOI, like "10.5281/zenodo.1234567"'), says('once it has one, e.g. "10.5281/zenodo.1234567"')] = ""  # fmt: skip
+    doi: Annotated[
+        str,
+        Meta(pattern=r"^$|^10\.\d{4,9}/\S+$", title='a DOI, like "10.5281/zenodo.1234567"'),
+        says('once it has one, e.g. "10.5281/zenodo.1234567"'),
+    ] = ""
     url: Annotated[Url, says("where the corpus is published")] = ""
     funding: Annotated[str, says("who paid")] = ""
-    data_statement: Annotated[str, says("a Markdown file of the study: annotators, recruitment, pay, ethics; the card includes it")] = ""  # fmt: skip
+    data_statement: Annotated[
+        str, says("a Markdown file of the study: annotators, recruitment, pay, ethics; the card includes it")
+    ] = ""

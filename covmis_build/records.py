@@ -91,12 +91,18 @@ PostId = Annotated[str, EVERY, "the post, with its platform's prefix"]
 NativeId = Annotated[str, In(("frozen", "corpus")), Unsealed, "the post's id as its platform writes it"]
 CreatedAt = Annotated[str, In(("frozen", "corpus")), Unsealed, "when the post was made, UTC"]
 Probability = Annotated[float, In(("sample", "frame", "corpus")), "probability that the post was sampled"]
-DrawNumber = Annotated[str, In(("sample",)), "the draw of its claim that the item came with, from 1 on; a recall round's number"]  # fmt: skip
+DrawNumber = Annotated[
+    str, In(("sample",)), "the draw of its claim that the item came with, from 1 on; a recall round's number"
+]
 Design = Annotated[str, In(("sample",)), "the sampling design: poisson or two_phase"]
 Stance = Annotated[str, In(("corpus",)), "the stance of the post towards the claim"]
 How = Annotated[str, In(("corpus",)), "the source of the label"]
-Cards = Annotated[list[Any], pa.list_(CARD), In(("frozen",)), Unsealed, "previews of links: url, title, description"]  # fmt: skip
-Media = Annotated[list[Any], pa.list_(MEDIUM), In(("frozen",)), Unsealed, "pictures and films: type, alt_text"]  # fmt: skip
+Cards = Annotated[
+    list[Any], pa.list_(CARD), In(("frozen",)), Unsealed, "previews of links: url, title, description"
+]
+Media = Annotated[
+    list[Any], pa.list_(MEDIUM), In(("frozen",)), Unsealed, "pictures and films: type, alt_text"
+]
 
 
 class Item:
@@ -111,33 +117,60 @@ class Item:
     native_id: NativeId
     text: Annotated[str, In(("frozen", "corpus")), Unsealed, "the post's text"]
     created_at: CreatedAt
-    show: Annotated[list[str], In(("frozen",)), Unsealed, "context shown with the text: card, quoted, parent, media, date, fact_check"]  # fmt: skip
+    show: Annotated[
+        list[str],
+        In(("frozen",)),
+        Unsealed,
+        "context shown with the text: card, quoted, parent, media, date, fact_check",
+    ]
     cards: Cards
     quoted: Annotated[str, In(("frozen",)), Unsealed, "the text of the quoted post, if it is shown"]
     parent: Annotated[str, In(("frozen",)), Unsealed, "the text of the answered post, if it is shown"]
     media: Media
-    fact_check: Annotated[str, In(("frozen",)), Unsealed, Since("0.2.0"), "the verdict and the titles of the claim's fact-check, if they are shown"]  # fmt: skip
+    fact_check: Annotated[
+        str,
+        In(("frozen",)),
+        Unsealed,
+        Since("0.2.0"),
+        "the verdict and the titles of the claim's fact-check, if they are shown",
+    ]
     found: Annotated[bool, In(("frame",)), "whether a query found the post"]
-    kind: Annotated[str, In(("items", "sample", "corpus")), "the query type that found the post; its stratum in the sample"]  # fmt: skip
+    kind: Annotated[
+        str,
+        In(("items", "sample", "corpus")),
+        "the query type that found the post; its stratum in the sample",
+    ]
     label: Stance
     how: How
-    kinds: Annotated[list[str], In(("items", "frame")), "all query types that found the post for this claim"]  # fmt: skip
+    kinds: Annotated[list[str], In(("items", "frame")), "all query types that found the post for this claim"]
     other_claims: Annotated[list[str], In(("items",)), "other claims whose queries found the post, too"]
     group: Annotated[str, In(("items",)), "the post's group of near-duplicates, named by a post of it"]
-    group_size: Annotated[int, In(("items", "corpus")), "number of posts with this text, near-duplicates included"]  # fmt: skip
+    group_size: Annotated[
+        int, In(("items", "corpus")), "number of posts with this text, near-duplicates included"
+    ]
     rank: Annotated[float, In(("frame",)), "the post's rank by similarity to the claim"]
-    guess: Annotated[float, In(("frame",)), "score of the post's relevance to the claim (relative)"]  # fmt: skip
-    p_claim: Annotated[float, In(("items", "corpus")), "probability that a post found for several claims stayed with this one"]  # fmt: skip
+    guess: Annotated[float, In(("frame",)), "score of the post's relevance to the claim (relative)"]
+    p_claim: Annotated[
+        float,
+        In(("items", "corpus")),
+        "probability that a post found for several claims stayed with this one",
+    ]
     p_sample: Probability
-    weight: Annotated[float, In(("corpus",)), "1/(p_claim·p_sample): the number of unique posts that this row represents (a post of two claims counts for both)"]  # fmt: skip
+    weight: Annotated[
+        float,
+        In(("corpus",)),
+        "1/(p_claim·p_sample): the number of unique posts that this row represents (a post of two claims counts for both)",
+    ]
     draw: DrawNumber
     design: Design
-    automatic_label: Annotated[str, In(("sample",)), "the automatic label; empty for items without one"]  # fmt: skip
+    automatic_label: Annotated[str, In(("sample",)), "the automatic label; empty for items without one"]
     audited: Annotated[
         bool, In(("sample",)), "whether annotators check the automatic label without knowing it"
     ]
-    p_audit: Annotated[float, In(("sample",)), Since("0.2.0"), "probability that a sampled item's automatic label is checked"]  # fmt: skip
-    salt: Annotated[str, In(("frozen",)), Unsealed, "the secret in the hash `shown`; a purge deletes it"]  # fmt: skip
+    p_audit: Annotated[
+        float, In(("sample",)), Since("0.2.0"), "probability that a sampled item's automatic label is checked"
+    ]
+    salt: Annotated[str, In(("frozen",)), Unsealed, "the secret in the hash `shown`; a purge deletes it"]
     shown: Annotated[str, In(("frozen",)), "salted hash of what the annotator saw"]
 
 
@@ -156,11 +189,16 @@ class Chance(NamedTuple):
     draw: Annotated[str, "the draw of its claim, from 1 on"]
     claim_id: ClaimId
     stratum: Annotated[str, "the query type, with the stratum of `[sampling] strata_by`"]
-    item_id: Annotated[str, "an item with its own probability (ranked, or frozen before); empty for a stratum"]  # fmt: skip
+    item_id: Annotated[
+        str, "an item with its own probability (ranked, or frozen before); empty for a stratum"
+    ]
     rule: Annotated[str, "quota, fill, ranked or certain; `kept` for an item that was frozen before"]
     posts: Annotated[int, "number of posts with this probability"]
     probability: Annotated[float, "the probability; 0 for an item that this draw could not give"]
-    round: Annotated[str, "the round that was opened with this draw, or the next one, if it added nothing; empty in data/build"] = ""  # fmt: skip
+    round: Annotated[
+        str,
+        "the round that was opened with this draw, or the next one, if it added nothing; empty in data/build",
+    ] = ""
 
 
 class Label(NamedTuple):
@@ -188,8 +226,14 @@ class Label(NamedTuple):
     def said(self) -> tuple[str, ...]:
         """The content of an answer, without its time and duration."""
         return (
-            self.label, self.sub_label, self.status, self.reason, self.error_class, self.comment, self.shown,
-        )  # fmt: skip
+            self.label,
+            self.sub_label,
+            self.status,
+            self.reason,
+            self.error_class,
+            self.comment,
+            self.shown,
+        )
 
 
 class Decision(NamedTuple):
@@ -210,7 +254,9 @@ class Dropped(NamedTuple):
     step: Annotated[str, "the step that dropped it"]
     reason: Annotated[str, "why"]
     kept_instead: Annotated[str, "the item or post that was kept instead"] = ""
-    similarity: Annotated[float | None, REAL, "how similar its text is to that of the post that was kept"] = None  # fmt: skip
+    similarity: Annotated[float | None, REAL, "how similar its text is to that of the post that was kept"] = (
+        None
+    )
     group: Annotated[str, "its group of near-duplicates"] = ""
 
 
@@ -252,14 +298,16 @@ class PostRow:
     urls: Annotated[list[str], "URLs of its links, expanded"]
     cards: Cards
     media: Media
-    reply_to: Annotated[str, "the post that it answers; ? if there is one with unknown id"]  # fmt: skip
+    reply_to: Annotated[str, "the post that it answers; ? if there is one with unknown id"]
     parent_text: Annotated[str, "the text of that post"]
     quote_of: Annotated[str, "the post that it quotes, or ?"]
     quoted_text: Annotated[str, "the text of that post"]
     repost_of: Annotated[str, "the post that it repeats, or ?"]
     repost_count: Annotated[int, "reposts of it in the archive"]
     conversation: Annotated[str, "the thread that it belongs to"]
-    metrics: Annotated[dict[str, int], METRICS, "replies, reposts, likes, quotes, as the platform counted them"]  # fmt: skip
+    metrics: Annotated[
+        dict[str, int], METRICS, "replies, reposts, likes, quotes, as the platform counted them"
+    ]
     retrieved_at: Annotated[str, "when this copy was fetched"]
     availability: Annotated[str, "available, or why the platform no longer shows it"]
 
@@ -363,12 +411,16 @@ class Table:
         if self.record is Item:
             holders = {self.name, "items", "sample"} if self.name == "frozen" else {self.name}
             declared = [column for column in declared if holders & set(column.tables)]
-        return sorted(declared, key=lambda column: column.name in self.last and 1 + self.last.index(column.name))  # fmt: skip
+        return sorted(
+            declared, key=lambda column: column.name in self.last and 1 + self.last.index(column.name)
+        )
 
     @property
     def schema(self) -> pa.Schema:
         """Names and types of the columns; keys are never null."""
-        return pa.schema([pa.field(column.name, column.type, column.name not in self.key) for column in self.columns])  # fmt: skip
+        return pa.schema(
+            [pa.field(column.name, column.type, column.name not in self.key) for column in self.columns]
+        )
 
 
 PAIR = ("claim_id", "post_id")
@@ -380,23 +432,72 @@ TABLES = {
         Table("posts", PostRow, ("post_id",), "retrieve", "a post that a query found"),
         Table("hits", Hit, (*PAIR, "query_id"), "retrieve", "a query that found a post"),
         Table("items", Item, ("item_id",), "clean", "a claim–post pair that cleaning kept"),
-        Table("dropped", Dropped, ("unit", *PAIR, "step"), "sample", "a pair, claim or post that was not kept; `frozen.dropped` (made by clean) has items of opened rounds that a step would drop"),
+        Table(
+            "dropped",
+            Dropped,
+            ("unit", *PAIR, "step"),
+            "sample",
+            "a pair, claim or post that was not kept; `frozen.dropped` (made by clean) has items of opened rounds that a step would drop",
+        ),
         Table("sample", Item, ("item_id",), "sample", "an item that was sampled"),
-        Table("draws", Chance, ("draw", "claim_id", "stratum", "item_id", "round"), "sample; rounds (draws.parquet)", "a probability in a draw, also if the draw added no item; with the rounds, every opened draw"),
-        Table("frozen", Item, ("item_id", "round", *PAIR), "rounds (items.parquet)", "an item as a round froze it, complete without data/build"),
-        Table("frame", Item, ("item_id",), "recall rounds", "a claim–post pair of a recall round's sampling frame"),
+        Table(
+            "draws",
+            Chance,
+            ("draw", "claim_id", "stratum", "item_id", "round"),
+            "sample; rounds (draws.parquet)",
+            "a probability in a draw, also if the draw added no item; with the rounds, every opened draw",
+        ),
+        Table(
+            "frozen",
+            Item,
+            ("item_id", "round", *PAIR),
+            "rounds (items.parquet)",
+            "an item as a round froze it, complete without data/build",
+        ),
+        Table(
+            "frame",
+            Item,
+            ("item_id",),
+            "recall rounds",
+            "a claim–post pair of a recall round's sampling frame",
+        ),
         Table("labels", Label, ("label_id",), "rounds", "an answer of an annotator"),
         Table("gold", Decision, ("item_id",), "rounds (decisions.parquet)", "an item's final label"),
-        Table("corpus", Item, ("item_id",), "release", "an item of the released corpus; `text` only if texts are released", last=("group_size", "created_at")),
+        Table(
+            "corpus",
+            Item,
+            ("item_id",),
+            "release",
+            "an item of the released corpus; `text` only if texts are released",
+            last=("group_size", "created_at"),
+        ),
         Table("parts", Part, ("part",), "read", "a part of the stored archive"),
-        Table("older_copies", OlderCopy, ("part", "row"), "read", "a row that is not used, because another copy of the post is"),
+        Table(
+            "older_copies",
+            OlderCopy,
+            ("part", "row"),
+            "read",
+            "a row that is not used, because another copy of the post is",
+        ),
         Table("unreadable", Unreadable, ("file",), "read", "a line that could not be read"),
-        Table("intake", Intake, ("file", "format", "outcome", "reason"), "read", "how often something occurred in a file of the archive"),
+        Table(
+            "intake",
+            Intake,
+            ("file", "format", "outcome", "reason"),
+            "read",
+            "how often something occurred in a file of the archive",
+        ),
         Table("chains", Chain, ("group",), "clean", "a large group of near-duplicates"),
-        Table("candidates", Candidate, PAIR, "retrieve", "one of the most similar posts of a claim (`[retrieval] ranked`)"),
+        Table(
+            "candidates",
+            Candidate,
+            PAIR,
+            "retrieve",
+            "one of the most similar posts of a claim (`[retrieval] ranked`)",
+        ),
         Table("provenance", Provenance, ("post_id", "file"), "retrieve", "a place of a post in the archive"),
     )
-}  # fmt: skip
+}
 
 
 def meanings(table: str) -> dict[str, str]:

@@ -49,7 +49,12 @@ class Settings:
     sampling: Sampling = field(default_factory=Sampling)
     annotation: Annotation = field(default_factory=Annotation)
     release: Release = field(default_factory=Release)
-    build: Annotated[str, says('where the tables are: an address of this study alone, like "s3://bucket/study"; empty: data/build')] = ""  # fmt: skip
+    build: Annotated[
+        str,
+        says(
+            'where the tables are: an address of this study alone, like "s3://bucket/study"; empty: data/build'
+        ),
+    ] = ""
 
 
 TABLES: dict[str, type] = {
@@ -130,7 +135,10 @@ def _value(value: Any, kind: Any, where: str) -> Any:
         each = f"[[{_dotted(where)}]]" if of_tables else f"each of {where}"
         return tuple(_value(entry, inside[0], each) for entry in value)
     if get_origin(plain) is dict and isinstance(value, dict):
-        return {_value(key, inside[0], f"a key of {where}"): _value(entry, inside[1], f"{where}.{key}") for key, entry in value.items()}  # fmt: skip
+        return {
+            _value(key, inside[0], f"a key of {where}"): _value(entry, inside[1], f"{where}.{key}")
+            for key, entry in value.items()
+        }
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError:
@@ -258,8 +266,10 @@ def _labels(labels: Labels) -> Iterator[InputError]:
         if not holds:
             yield InputError(f"[labels] {rule}")
     named = [
-        ("poles", labels.poles), ("sub_labels", labels.sub_labels), ("automatic", labels.automatic.values()),
-    ]  # fmt: skip
+        ("poles", labels.poles),
+        ("sub_labels", labels.sub_labels),
+        ("automatic", labels.automatic.values()),
+    ]
     for key, used in named:
         for label in used:
             if label not in labels.values:
@@ -395,8 +405,10 @@ def shareable(settings: Settings) -> tuple[Settings, list[str]]:
     """
     own = {
         "retrieval": ["archive", "unreadable", "longest_line", "unpacked_ratio"],
-        "cleaning": ["against"], "annotation": ["label_studio_url"], "release": ["data_statement"],
-    }  # fmt: skip
+        "cleaning": ["against"],
+        "annotation": ["label_studio_url"],
+        "release": ["data_statement"],
+    }
     if settings.retrieval.ranked and settings.retrieval.ranked.model:
         own["retrieval"].append("ranked")
     if "/" in settings.release.licence:

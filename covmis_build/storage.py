@@ -496,9 +496,12 @@ def read_columns(path: Path, columns: list[str]) -> pd.DataFrame:
 
 
 def read_parquet(
-    path: Path, needs: Sequence[str], remedy: str, only: list[str] | None = None,
+    path: Path,
+    needs: Sequence[str],
+    remedy: str,
+    only: list[str] | None = None,
     among: tuple[str, Collection[str]] | None = None,
-) -> pa.Table:  # fmt: skip
+) -> pa.Table:
     """Read a Parquet file that must have these columns; others are refused with this remedy."""
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -28,7 +28,7 @@ from covmis_build.annotation.answers import (
     present,
     refuse_unusable,
     usable,
-)  # fmt: skip
+)
 from covmis_build.annotation.channels.sheets import (
     FIXED,
     NO_SHEET,
@@ -234,9 +234,15 @@ def _ours(rows: Sequence[Mapping[str, str]]) -> set[str]:
 
 
 def read_decisions(
-    paths: Iterable[Path], phase: Phase, decider: str, frozen: pd.DataFrame, scheme: Labels, decided: Mapping[str, str],
-    disputed: Collection[str], labelled: Collection[str],
-) -> tuple[list[Answer], list[Problem], list[Problem]]:  # fmt: skip
+    paths: Iterable[Path],
+    phase: Phase,
+    decider: str,
+    frozen: pd.DataFrame,
+    scheme: Labels,
+    decided: Mapping[str, str],
+    disputed: Collection[str],
+    labelled: Collection[str],
+) -> tuple[list[Answer], list[Problem], list[Problem]]:
     """Read the decisions on these sheets, with problems and remarks. `undecided` passes an item on to the adjudicator.
 
     A row without a label is no decision. It is reported if its item was `decided` before. So is a row whose item is

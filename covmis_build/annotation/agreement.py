@@ -126,19 +126,32 @@ class Agreement(Result, Struct, frozen=True, kw_only=True):
     def figures(self) -> tuple[Figure, ...]:
         """Return all coefficients in report order, the headline first."""
         ordered = [
-            self.kappa, self.raw, *(self.weighted_kappa or {}).values(), self.scott_pi,
-            self.fleiss_kappa if self.kappa.name != self.fleiss_kappa.name else None, self.conger_kappa,
-            *self.alpha.values(), self.ac1, *(self.ac2 or {}).values(), self.pabak,
-        ]  # fmt: skip
+            self.kappa,
+            self.raw,
+            *(self.weighted_kappa or {}).values(),
+            self.scott_pi,
+            self.fleiss_kappa if self.kappa.name != self.fleiss_kappa.name else None,
+            self.conger_kappa,
+            *self.alpha.values(),
+            self.ac1,
+            *(self.ac2 or {}).values(),
+            self.pabak,
+        ]
         return tuple(figure for figure in ordered if figure)
 
     @property
     def printed(self) -> list[tuple[str, float | None, str, str, str]]:
         """Return one row per coefficient for pages and papers: name, value, interval over items, over claims, note."""
         return [
-            (each.name, each.value, between(each.low, each.high), between(each.low_by_claims, each.high_by_claims), each.words)
+            (
+                each.name,
+                each.value,
+                between(each.low, each.high),
+                between(each.low_by_claims, each.high_by_claims),
+                each.words,
+            )
             for each in self.figures
-        ]  # fmt: skip
+        ]
 
     @property
     def sentence(self) -> str:
@@ -251,31 +264,47 @@ def coefficients(matrix: LabelMatrix, *, ordered: bool) -> Agreement:
             name: figure(f"Weighted kappa, {name}", tables_of, partial(c.cohen_chance, weights=name))
             if tables is not None
             else figure(
-                f"Conger's kappa, {name}", partial(c.conger_sums, classes=classes, weights=name),
+                f"Conger's kappa, {name}",
+                partial(c.conger_sums, classes=classes, weights=name),
                 partial(c.conger_chance, classes=classes, weights=name),
-                like=(partial(shares_of, classes=classes, weights=name), partial(c.fleiss_chance, weights=name)),
+                like=(
+                    partial(shares_of, classes=classes, weights=name),
+                    partial(c.fleiss_chance, weights=name),
+                ),
             )
             for name in weightings
-        } or None,
+        }
+        or None,
         scott_pi=figure("Scott's pi", tables_of, c.scott_chance) if tables is not None else None,
         fleiss_kappa=fleiss(matrix.codes, classes, matrix.claims, why=why),
-        conger_kappa=None if two else figure(
-            "Conger's kappa", partial(c.conger_sums, classes=classes), partial(c.conger_chance, classes=classes),
+        conger_kappa=None
+        if two
+        else figure(
+            "Conger's kappa",
+            partial(c.conger_sums, classes=classes),
+            partial(c.conger_chance, classes=classes),
             like=(shares, c.fleiss_chance),
         ),
         alpha={
-            name: figure(f"Krippendorff's alpha, {name}", partial(coincidences_of, classes=classes), partial(c.alpha_chance, distance=name))
+            name: figure(
+                f"Krippendorff's alpha, {name}",
+                partial(coincidences_of, classes=classes),
+                partial(c.alpha_chance, distance=name),
+            )
             for name in scales
         },
         ac1=figure("Gwet's AC1", shares, c.gwet_chance, se=ac1_error),
         ac2={
-            name: figure(f"Gwet's AC2, {name}", partial(shares, weights=name), partial(c.gwet_chance, weights=name))
+            name: figure(
+                f"Gwet's AC2, {name}", partial(shares, weights=name), partial(c.gwet_chance, weights=name)
+            )
             for name in weightings
-        } or None,
+        }
+        or None,
         pabak=figure("PABAK", shares, c.brennan_prediger_chance),
         classes=by_class(matrix.classes, counts, tables),
         notes=[why] if why else [],
-    )  # fmt: skip
+    )
 
 
 def _pair_agreement(matrix: LabelMatrix, first: int, second: int) -> PairAgreement:

@@ -183,9 +183,15 @@ class Pulled(Result):
         """As `covmis round pull --json` prints it."""
         problems = [str(problem) for problem in self.problems]
         return {
-            "round": self.round, "answers": self.answers, "to_correct": self.to_correct, "added": self.added,
-            "withdrawn": self.withdrawn, "problems": problems, "told_before": self.told_before, "notes": [str(note) for note in self.notes],
-        }  # fmt: skip
+            "round": self.round,
+            "answers": self.answers,
+            "to_correct": self.to_correct,
+            "added": self.added,
+            "withdrawn": self.withdrawn,
+            "problems": problems,
+            "told_before": self.told_before,
+            "notes": [str(note) for note in self.notes],
+        }
 
     @property
     def new_problems(self) -> list[Problem]:
@@ -329,21 +335,37 @@ def append(
 
 
 def withdrawals(
-    labels: pd.DataFrame, items: Iterable[str], annotator: str, channel: Channel, *, phase: Phase = Phase.INDEPENDENT,
+    labels: pd.DataFrame,
+    items: Iterable[str],
+    annotator: str,
+    channel: Channel,
+    *,
+    phase: Phase = Phase.INDEPENDENT,
     given_at: str = "",
-) -> list[Answer]:  # fmt: skip
+) -> list[Answer]:
     """Return a withdrawal for each of these items that this annotator has labelled in this channel."""
     current = present(labels)
     mine = current[
-        (current["annotator"] == annotator) & (current["phase"] == phase) & (current["channel"] == channel)
+        (current["annotator"] == annotator)
+        & (current["phase"] == phase)
+        & (current["channel"] == channel)
         & (current["status"] != Status.WITHDRAWN)
-    ]  # fmt: skip
+    ]
     shown = dict(zip(mine["item_id"], mine["shown"], strict=True))
     return [
-        Answer(item, annotator, "", channel, status=Status.WITHDRAWN, phase=phase, shown=shown[item], given_at=given_at)
+        Answer(
+            item,
+            annotator,
+            "",
+            channel,
+            status=Status.WITHDRAWN,
+            phase=phase,
+            shown=shown[item],
+            given_at=given_at,
+        )
         for item in items
         if item in shown
-    ]  # fmt: skip
+    ]
 
 
 def latest(answers: Iterable[Answer]) -> list[Answer]:
@@ -425,21 +447,41 @@ def without_clock(row: Label) -> Label:
 
 def _row(answer: Answer, number: str, guideline: str, now: str) -> Label:
     return Label(
-        label_id="", item_id=answer.item_id, round=number, phase=answer.phase, annotator=answer.annotator,
-        label=answer.label, sub_label=answer.sub_label, status=answer.status, reason=answer.reason,
-        error_class=answer.error_class, comment=answer.comment,
+        label_id="",
+        item_id=answer.item_id,
+        round=number,
+        phase=answer.phase,
+        annotator=answer.annotator,
+        label=answer.label,
+        sub_label=answer.sub_label,
+        status=answer.status,
+        reason=answer.reason,
+        error_class=answer.error_class,
+        comment=answer.comment,
         seconds=float("nan") if answer.seconds is None else answer.seconds,
-        guideline=answer.guideline or guideline, shown=answer.shown, given_at=answer.given_at or now,
-        channel=answer.channel, supersedes="",
-    )  # fmt: skip
+        guideline=answer.guideline or guideline,
+        shown=answer.shown,
+        given_at=answer.given_at or now,
+        channel=answer.channel,
+        supersedes="",
+    )
 
 
 def _label_id(row: Label, earlier: int) -> str:
     """Return an id from the label's position in the record. It leaves out comments, so a purge does not change it."""
-    told = "\x1f".join([
-        row.round, row.item_id, row.phase, row.annotator, row.channel, row.label, row.sub_label, row.status,
-        str(earlier),
-    ])  # fmt: skip
+    told = "\x1f".join(
+        [
+            row.round,
+            row.item_id,
+            row.phase,
+            row.annotator,
+            row.channel,
+            row.label,
+            row.sub_label,
+            row.status,
+            str(earlier),
+        ]
+    )
     return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:20]
 
 

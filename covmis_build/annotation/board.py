@@ -86,15 +86,28 @@ def _people(rounds: Sequence[tuple[RoundFolder, Progress]]) -> Section:
             name = f"{worker.annotator}: user missing on Label Studio" if worker.missing else worker.annotator
             rows.append(
                 (
-                    folder.number, name, _bar(worker.given + worker.skipped, worker.items), worker.left,
-                    worker.invalid, worker.drafts, worker.median_seconds, None if pace is None else round(pace),
+                    folder.number,
+                    name,
+                    _bar(worker.given + worker.skipped, worker.items),
+                    worker.left,
+                    worker.invalid,
+                    worker.drafts,
+                    worker.median_seconds,
+                    None if pace is None else round(pace),
                     math.ceil(worker.left / pace) if pace and worker.left else None,
                 )
-            )  # fmt: skip
+            )
     columns = (
-        "Round", "Annotator", "Labelled", "To come", "To correct", "Drafts", "Seconds per post", "Labels per day",
+        "Round",
+        "Annotator",
+        "Labelled",
+        "To come",
+        "To correct",
+        "Drafts",
+        "Seconds per post",
+        "Labels per day",
         "Days left",
-    )  # fmt: skip
+    )
     prose = (
         "To correct: answers that cannot be used; the table below lists them. Drafts: answers in Label Studio that were not submitted. "
         "Seconds per post: the median. Labels per day: the mean over days with labels. Days left: at that pace."
@@ -137,9 +150,14 @@ def _agreement(
     ]
     prose = " ".join(part for part in (f"{findings.sentence}.", verdict) if part)
     return [
-        Section("Agreement so far", prose=prose, body=rows_html(("Label", "Given", "Positive agreement"), labels)),
-        Section("Claims with the lowest agreement", body=rows_html(("Claim", "Text", "Posts", "Raw agreement"), claims)),
-    ]  # fmt: skip
+        Section(
+            "Agreement so far", prose=prose, body=rows_html(("Label", "Given", "Positive agreement"), labels)
+        ),
+        Section(
+            "Claims with the lowest agreement",
+            body=rows_html(("Claim", "Text", "Posts", "Raw agreement"), claims),
+        ),
+    ]
 
 
 def _newest(rounds: Sequence[tuple[RoundFolder, Progress]], findings: Findings) -> list[Section]:

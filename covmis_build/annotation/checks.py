@@ -80,9 +80,14 @@ def how_many(frozen: pd.DataFrame, options: Annotation) -> int:
 
 
 def own_again(
-    work: Mapping[str, Sequence[str]], sealed: Sequence[RoundFolder], there: Collection[str], share: float,
-    *, number: str, seed: int,
-) -> dict[str, list[str]]:  # fmt: skip
+    work: Mapping[str, Sequence[str]],
+    sealed: Sequence[RoundFolder],
+    there: Collection[str],
+    share: float,
+    *,
+    number: str,
+    seed: int,
+) -> dict[str, list[str]]:
     """Sample repeats for each annotator: posts of `there` that they have labelled, up to this share of their work.
 
     A post is repeated only once per annotator.
@@ -118,10 +123,17 @@ def hidden_in(
     there = checks.items().query("salt != ''")["item_id"].tolist()
     return {
         who: among(
-            items, [item for item in there if item in for_all | set(again.get(who, ()))], claims, who, order, seed
-        ) if items else []
+            items,
+            [item for item in there if item in for_all | set(again.get(who, ()))],
+            claims,
+            who,
+            order,
+            seed,
+        )
+        if items
+        else []
         for who, items in work.items()
-    }  # fmt: skip
+    }
 
 
 def among(

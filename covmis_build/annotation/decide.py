@@ -74,9 +74,14 @@ class Disagreement(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return what `covmis round decide --json` prints, without texts."""
         return {
-            "round": self.round, "item_id": self.item_id, "labels": [version.label for version in self.versions],
-            "state": self.state, "label": self.label, "how": self.how, "reason": self.reason,
-        }  # fmt: skip
+            "round": self.round,
+            "item_id": self.item_id,
+            "labels": [version.label for version in self.versions],
+            "state": self.state,
+            "label": self.label,
+            "how": self.how,
+            "reason": self.reason,
+        }
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -147,10 +152,20 @@ def disagreements_of(round_: RoundFolder, *, seed: int) -> Disagreements:
         waits = State.FOR_ADJUDICATOR if item in third else State.TO_DISCUSS
         disagreements.append(
             Disagreement(
-                round_.number, item, shown_parts(items[item]), tuple(versions), " / ".join(given),
-                State.DECIDED if label else waits, label, how, reasons.get(item, ""), notes.get(item, ""), item in by_adjudicator, item in alone,
+                round_.number,
+                item,
+                shown_parts(items[item]),
+                tuple(versions),
+                " / ".join(given),
+                State.DECIDED if label else waits,
+                label,
+                how,
+                reasons.get(item, ""),
+                notes.get(item, ""),
+                item in by_adjudicator,
+                item in alone,
             )
-        )  # fmt: skip
+        )
     places = {state: at for at, state in enumerate((State.FOR_ADJUDICATOR, State.TO_DISCUSS, State.DECIDED))}
     disagreements.sort(key=lambda case: (places[case.state], items[case.item_id]["claim_id"], case.item_id))
     return Disagreements(round_.number, tuple(disagreements))

@@ -40,9 +40,11 @@ def in_context(
 
 
 def forget_context(
-    rounds: Path, post_ids: Collection[str], showing: Mapping[str, Collection[str]],
+    rounds: Path,
+    post_ids: Collection[str],
+    showing: Mapping[str, Collection[str]],
     without_addresses: Callable[[str], str],
-) -> int:  # fmt: skip
+) -> int:
     """Remove purged posts from the context of other items, and their URLs from texts. Returns the number of changed items.
 
     Other authors' texts and labels stay. The salt is removed, so that seals still verify.

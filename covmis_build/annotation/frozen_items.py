@@ -71,11 +71,15 @@ def freeze(  # noqa: PLR0913 - a round freezes what all of these tables say
         drawn.drop(columns="kind")
         .merge(items.drop(columns=["claim_id", "post_id"]), on="item_id", how="left", validate="one_to_one")
         .merge(
-            claims[["claim_id", "text"]].rename(columns={"text": "claim"}).assign(fact_check=_fact_checks(claims)),
-            on="claim_id", how="left", validate="many_to_one",
+            claims[["claim_id", "text"]]
+            .rename(columns={"text": "claim"})
+            .assign(fact_check=_fact_checks(claims)),
+            on="claim_id",
+            how="left",
+            validate="many_to_one",
         )
         .merge(_posts(posts, set(drawn["post_id"])), on="post_id", how="left", validate="many_to_one")
-    )  # fmt: skip
+    )
     _complete(items_of_sample)
     rows = [_frozen(row, number, options.show, seed, salt, pilot=pilot) for row in rows_of(items_of_sample)]
     place = {claim: at for at, claim in enumerate(chosen)}

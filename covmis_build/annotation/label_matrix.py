@@ -162,9 +162,10 @@ def _spellings(given: pd.Series, labels: Sequence[str]) -> dict[str, str]:
             continue
         if not labels:
             raise InputError(
-                f"the labels {known} and {label} differ only in capitals", row=_row(given.index[given == label][0]),
+                f"the labels {known} and {label} differ only in capitals",
+                row=_row(given.index[given == label][0]),
                 remedy="Write each label in one way",
-            )  # fmt: skip
+            )
         others[label] = known
     return others
 
@@ -244,6 +245,8 @@ def _refuse_unlike_labels(rows: Sequence[Mapping[str, str]], path: Path) -> None
     for row in rows:
         if row["label"].strip().casefold() in NO_LABELS:
             raise InputError(
-                f"the label is '{row['label'].strip()}'", file=path, row=int(row[ROW]),
+                f"the label is '{row['label'].strip()}'",
+                file=path,
+                row=int(row[ROW]),
                 remedy="Leave the cell empty where there is no label; a label needs another name",
-            )  # fmt: skip
+            )

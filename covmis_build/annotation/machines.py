@@ -65,8 +65,11 @@ def pull_machine(round_: RoundFolder, code: str, work: Collection[str], path: Pa
         if item not in work or not row[column].strip():
             continue
         answer = checked(
-            Answer(item, code, row[column].strip(), Channel.MODEL, given_at=saved, shown=items[item]["shown"]), round_.scheme
-        )  # fmt: skip
+            Answer(
+                item, code, row[column].strip(), Channel.MODEL, given_at=saved, shown=items[item]["shown"]
+            ),
+            round_.scheme,
+        )
         if answer.status == Status.INVALID:
             pulled.problems.append(
                 Problem(path.name, answer.reason, "Predict a label of [labels] values", int(row[ROW]))

@@ -95,10 +95,14 @@ class Progress(Result):
     def to_dict(self) -> dict[str, Any]:
         """As `covmis round status --json` prints it."""
         return {
-            "round": self.round, "pilot": self.pilot, "sealed": self.sealed,
+            "round": self.round,
+            "pilot": self.pilot,
+            "sealed": self.sealed,
             "annotators": [asdict(worker) for worker in self.workers],
-            "disagreements": self.disagreements, "undecided": self.undecided, "next": self.next,
-        }  # fmt: skip
+            "disagreements": self.disagreements,
+            "undecided": self.undecided,
+            "next": self.next,
+        }
 
 
 def progress_of(round_: RoundFolder, work: Mapping[str, Sequence[str]]) -> Progress:
@@ -122,9 +126,17 @@ def progress_of(round_: RoundFolder, work: Mapping[str, Sequence[str]]) -> Progr
         else _advice(round_, people, differ, undecided)
     )
     return Progress(
-        round_.number, round_.pilot, round_.sealed, len(frozen), tuple(people), len(differ), len(undecided),
-        advice, len(alone), len(set(differ) & set(undecided)),
-    )  # fmt: skip
+        round_.number,
+        round_.pilot,
+        round_.sealed,
+        len(frozen),
+        tuple(people),
+        len(differ),
+        len(undecided),
+        advice,
+        len(alone),
+        len(set(differ) & set(undecided)),
+    )
 
 
 def workers(round_: RoundFolder, work: Mapping[str, Sequence[str]]) -> list[Worker]:
@@ -145,11 +157,18 @@ def workers(round_: RoundFolder, work: Mapping[str, Sequence[str]]) -> list[Work
         project = projects.get(code)
         people.append(
             Worker(
-                code, len(set(work.get(code, [])) | done), int(counts.get(Status.GIVEN, 0)),
-                int(counts.get(Status.SKIPPED, 0)), left, again, pace, None if pace is None else left * pace / 60,
-                project.drafts if project else 0, bool(project and project.missing),
+                code,
+                len(set(work.get(code, [])) | done),
+                int(counts.get(Status.GIVEN, 0)),
+                int(counts.get(Status.SKIPPED, 0)),
+                left,
+                again,
+                pace,
+                None if pace is None else left * pace / 60,
+                project.drafts if project else 0,
+                bool(project and project.missing),
             )
-        )  # fmt: skip
+        )
     return people
 
 

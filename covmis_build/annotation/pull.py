@@ -50,9 +50,14 @@ OURS = {".html"}
 
 
 def pull_files(
-    round_: RoundFolder, annotators: Sequence[str], files: Sequence[Path], *, now: str, besides: Collection[str] = (),
+    round_: RoundFolder,
+    annotators: Sequence[str],
+    files: Sequence[Path],
+    *,
+    now: str,
+    besides: Collection[str] = (),
     sent: Mapping[str, Collection[str]] | None = None,
-) -> Pulled:  # fmt: skip
+) -> Pulled:
     """Import sheets and page exports: the named files, or all in the round's folder except `besides`.
 
     Answers count for the annotator who gave them; answers to items not `sent` to them are reported. Unreadable files are
@@ -121,9 +126,15 @@ def _sheets(round_: RoundFolder) -> list[Path]:
 
 
 def _read(
-    path: Path, who: str, round_: RoundFolder, annotators: Sequence[str], items: Mapping[str, Mapping[str, Any]],
-    recorded: Mapping[str, pd.DataFrame], *, named: bool,
-) -> tuple[list[Answer], list[Problem], list[Problem]]:  # fmt: skip
+    path: Path,
+    who: str,
+    round_: RoundFolder,
+    annotators: Sequence[str],
+    items: Mapping[str, Mapping[str, Any]],
+    recorded: Mapping[str, pd.DataFrame],
+    *,
+    named: bool,
+) -> tuple[list[Answer], list[Problem], list[Problem]]:
     """Read a file's answers with their times, its problems, and further notes.
 
     A withdrawal counts only if the annotator's label is recorded.
@@ -134,8 +145,12 @@ def _read(
         given = [answer for answer in answers if answer.status != Status.WITHDRAWN]
         for answer in blank:
             given += withdrawals(
-                recorded[answer.annotator], [answer.item_id], answer.annotator, Channel.HTML, given_at=answer.given_at
-            )  # fmt: skip
+                recorded[answer.annotator],
+                [answer.item_id],
+                answer.annotator,
+                Channel.HTML,
+                given_at=answer.given_at,
+            )
         return given, problems, []
     current = present(recorded[who])
     labelled = set(current.loc[current["label"] != "", "item_id"])

@@ -114,9 +114,11 @@ class Findings:
         """Return the scope, and what is missing and why."""
         machines = sorted({row.machine for row in self.machines})
         return [
-            *(self.scope.notes if self.scope else ()), *(MACHINE.format(machine) for machine in machines),
-            *self.agreement.notes, *(self.checks.notes if self.checks else ()),
-        ]  # fmt: skip
+            *(self.scope.notes if self.scope else ()),
+            *(MACHINE.format(machine) for machine in machines),
+            *self.agreement.notes,
+            *(self.checks.notes if self.checks else ()),
+        ]
 
     @property
     def sentence(self) -> str:
@@ -134,8 +136,11 @@ class Findings:
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers as in report.json and summary.json."""
         beside: dict[str, object] = {
-            "machines": list(self.machines), "scope": self.scope, "audit": self.audit, "notes": self.notes
-        }  # fmt: skip
+            "machines": list(self.machines),
+            "scope": self.scope,
+            "audit": self.audit,
+            "notes": self.notes,
+        }
         if self.checks:
             beside["checks"] = self.checks
         return self.agreement.to_dict() | {name: to_builtins(value) for name, value in beside.items()}
@@ -195,12 +200,17 @@ def verdict(compared: Agreement, target: Target | None) -> str:
     if not target:
         return ""
     figures = {
-        "kappa": compared.kappa, "alpha": compared.alpha["nominal"], "ac1": compared.ac1, "raw": compared.raw
-    }  # fmt: skip
+        "kappa": compared.kappa,
+        "alpha": compared.alpha["nominal"],
+        "ac1": compared.ac1,
+        "raw": compared.raw,
+    }
     return against(
-        figures[target.coefficient], target.at_least, claims=compared.claims,
+        figures[target.coefficient],
+        target.at_least,
+        claims=compared.claims,
         posts=compared.items_with_two_labels,
-    )  # fmt: skip
+    )
 
 
 def against(figure: Figure, least: float, *, claims: int | None, posts: int) -> str:
@@ -312,11 +322,17 @@ def as_csv(report: Findings) -> bytes:
     header = ("table", "name", "value", "low", "high", "low_by_claims", "high_by_claims", "remark")
     rows: list[Sequence[str]] = [
         (
-            "coefficient", figure.name, _cell(figure.value), _cell(figure.low), _cell(figure.high),
-            _cell(figure.low_by_claims), _cell(figure.high_by_claims), figure.why or figure.words,
+            "coefficient",
+            figure.name,
+            _cell(figure.value),
+            _cell(figure.low),
+            _cell(figure.high),
+            _cell(figure.low_by_claims),
+            _cell(figure.high_by_claims),
+            figure.why or figure.words,
         )
         for figure in report.agreement.figures
-    ]  # fmt: skip
+    ]
     rows += [
         ("round", each.round, _cell(each.value), _cell(each.low), _cell(each.high), "", "", each.words)
         for each in report.agreement.rounds

@@ -97,9 +97,13 @@ def guideline_note(rounds: Path, round_: RoundFolder) -> str:
 
 
 def agreement_of_file(
-    path: Path, *, labels: Sequence[str], order: Sequence[str], html: Path | None = None,
+    path: Path,
+    *,
+    labels: Sequence[str],
+    order: Sequence[str],
+    html: Path | None = None,
     latex: Path | None = None,
-) -> Agreement:  # fmt: skip
+) -> Agreement:
     """Compute agreement from a CSV file of labels; optionally write a page and a LaTeX table."""
     try:
         compared = agreement(read_labels_file(path), labels=labels, order=order or None)

@@ -70,8 +70,10 @@ def _tiles(compared: Agreement) -> list[tuple[str, str, str]]:
     kappa = compared.kappa
     headline = (kappa.interval and ": ".join(filter(None, [str(kappa.interval), kappa.words]))) or kappa.why
     others = (
-        ("Raw agreement", compared.raw), ("Krippendorff's α", compared.alpha["nominal"]), ("Gwet's AC1", compared.ac1)
-    )  # fmt: skip
+        ("Raw agreement", compared.raw),
+        ("Krippendorff's α", compared.alpha["nominal"]),
+        ("Gwet's AC1", compared.ac1),
+    )
     return [
         (kappa.name, _value(kappa), headline),
         *((name, _value(figure), str(figure.interval or "")) for name, figure in others),
@@ -84,8 +86,12 @@ def _value(figure: Figure) -> str:
 
 def _coefficients(compared: Agreement, notes: Sequence[str]) -> Section:
     columns = (
-        "Coefficient", "Value", "95% interval over items", "95% interval over claims", "In Landis and Koch's words",
-    )  # fmt: skip
+        "Coefficient",
+        "Value",
+        "95% interval over items",
+        "95% interval over claims",
+        "In Landis and Koch's words",
+    )
     shown = [
         (figure.name, figure.value, *((each.low, each.high) if (each := figure.interval) else (None, None)))
         for figure in compared.figures
@@ -94,13 +100,17 @@ def _coefficients(compared: Agreement, notes: Sequence[str]) -> Section:
     prose = "\n\n".join([*notes, TWO_INTERVALS])
     if compared.kappa_max is not None:
         prose += f"\n\nGiven how often each annotator used each label, kappa cannot exceed {compared.kappa_max:.3f}."
-    forest = [
-        figures.forest(
-            shown,
-            alt="; ".join(f"{name} {value:.3f}" for name, value, *_ in shown),
-            unit="coefficient, with its 95% interval (over claims if there are enough)",
-        )
-    ] if shown else []  # fmt: skip
+    forest = (
+        [
+            figures.forest(
+                shown,
+                alt="; ".join(f"{name} {value:.3f}" for name, value, *_ in shown),
+                unit="coefficient, with its 95% interval (over claims if there are enough)",
+            )
+        ]
+        if shown
+        else []
+    )
     return Section("Agreement", prose=prose, body=rows_html(columns, compared.printed), figures=forest)
 
 
@@ -114,12 +124,16 @@ def _confusion(compared: Agreement) -> Section:
         return Section("Confusions between annotators", prose="No post has labels of two annotators.")
     rows = [
         (
-            f"{pair.first} and {pair.second}", pair.items, pair.raw_agreement, pair.kappa.value,
-            between(pair.kappa.low, pair.kappa.high), pair.bowker and pair.bowker.p,
+            f"{pair.first} and {pair.second}",
+            pair.items,
+            pair.raw_agreement,
+            pair.kappa.value,
+            between(pair.kappa.low, pair.kappa.high),
+            pair.bowker and pair.bowker.p,
             pair.stuart_maxwell and pair.stuart_maxwell.p,
         )
         for pair in pairs
-    ]  # fmt: skip
+    ]
     tests = ("Bowker's p", "Stuart and Maxwell's p")
     columns = ("Pair", "Posts", "Raw agreement", "Cohen's κ", INTERVAL, *tests)
     told = (
@@ -186,9 +200,16 @@ def _rounds(compared: Agreement) -> list[Section]:
     )
     columns = ("Round", "Posts", "Raw agreement", "κ", INTERVAL, "In words")
     rows = [
-        (each.round, each.items_with_two_labels, each.raw_agreement, each.value, between(each.low, each.high), each.words)
+        (
+            each.round,
+            each.items_with_two_labels,
+            each.raw_agreement,
+            each.value,
+            between(each.low, each.high),
+            each.words,
+        )
         for each in rounds
-    ]  # fmt: skip
+    ]
     test = compared.homogeneity
     prose = f"The rounds' common kappa is {test.common_kappa:.3f}." if test else ""
     return [Section("Round by round", prose=prose, body=rows_html(columns, rows), figures=[drawn])]
@@ -199,11 +220,13 @@ def _drift(drifts: Sequence[Drift]) -> list[Section]:
         return []
     rows = [
         (
-            each.annotator, each.label,
-            *("" if part.difference is None else f"{100 * part.difference:+.0f}" for part in each.rounds), each.p,
+            each.annotator,
+            each.label,
+            *("" if part.difference is None else f"{100 * part.difference:+.0f}" for part in each.rounds),
+            each.p,
         )
         for each in drifts
-    ]  # fmt: skip
+    ]
     columns = ("Annotator", "Label", *(f"Round {part.round}" for part in drifts[0].rounds), "p")
     prose = (
         "Percentage points by which an annotator gives a label more often than the others on the same posts. "
@@ -217,9 +240,15 @@ def _groups(
 ) -> list[Section]:
     columns = (column, "Posts", "Raw agreement", "κ", INTERVAL)
     rows = [
-        (": ".join(filter(None, [group.name, texts.get(group.name, "")])), group.items_with_two_labels, group.raw_agreement, group.value, between(group.low, group.high) or "too few posts or labels")
+        (
+            ": ".join(filter(None, [group.name, texts.get(group.name, "")])),
+            group.items_with_two_labels,
+            group.raw_agreement,
+            group.value,
+            between(group.low, group.high) or "too few posts or labels",
+        )
         for group in groups
-    ]  # fmt: skip
+    ]
     return [Section(title, body=rows_html(columns, rows))] if rows else []
 
 
@@ -257,8 +286,9 @@ def _time(times: Sequence[TimePerItem]) -> list[Section]:
         "A quarter took more than",
     )
     rows = [
-        (each.annotator, each.timed, each.median_seconds, each.quarter_below, each.quarter_above) for each in times
-    ]  # fmt: skip
+        (each.annotator, each.timed, each.median_seconds, each.quarter_below, each.quarter_above)
+        for each in times
+    ]
     return [Section("Time per post", body=rows_html(columns, rows))] if rows else []
 
 
@@ -292,11 +322,18 @@ def _checks(checks: Checked | None) -> list[Section]:
     sections = [Section("Checks", prose=told, body=rows_html(columns, rows) if rows else Markup(""))]
     if checks.repeats:
         columns = (
-            "Annotator", "Posts labelled again", "The same label", "Share", "At least", "At most", "Median days between",
-        )  # fmt: skip
+            "Annotator",
+            "Posts labelled again",
+            "The same label",
+            "Share",
+            "At least",
+            "At most",
+            "Median days between",
+        )
         again = [
-            (row.annotator, row.posts, row.same, row.share, row.low, row.high, row.days) for row in checks.repeats
-        ]  # fmt: skip
+            (row.annotator, row.posts, row.same, row.share, row.low, row.high, row.days)
+            for row in checks.repeats
+        ]
         sections.append(Section("Posts labelled twice by the same annotator", body=rows_html(columns, again)))
     return sections
 

@@ -256,11 +256,18 @@ class RoundFolder:
 
 
 def create(  # noqa: PLR0913 - each is something that round.json says
-    rounds: Path, frozen: pd.DataFrame, options: Annotation, scheme: Labels, guideline: str, *, now: str,
+    rounds: Path,
+    frozen: pd.DataFrame,
+    options: Annotation,
+    scheme: Labels,
+    guideline: str,
+    *,
+    now: str,
     settings: Mapping[str, Any] | None = None,
-    repeats: dict[str, list[str]] | None = None, frame: dict[str, Any] | None = None,
+    repeats: dict[str, list[str]] | None = None,
+    frame: dict[str, Any] | None = None,
     predictions: dict[str, str] | None = None,
-) -> RoundFolder:  # fmt: skip
+) -> RoundFolder:
     """Write a new round's folder. items.parquet is written last; its presence makes the folder a round. See `About`."""
     folder = rounds / str(frozen["round"].iloc[0])
     if any((folder / name).exists() for name in ("items.parquet", "labels.parquet", "seal.json")):

@@ -85,9 +85,12 @@ class Verified:
     def to_dict(self) -> dict[str, Any]:
         """As `covmis round verify --json` prints it."""
         return {
-            "round": self.round, "sealed": self.sealed, "stands": self.stands, "changed": list(self.changed),
+            "round": self.round,
+            "sealed": self.sealed,
+            "stands": self.stands,
+            "changed": list(self.changed),
             "purged": self.purged,
-        }  # fmt: skip
+        }
 
 
 class Contents(NamedTuple):
@@ -209,9 +212,11 @@ def seal_round(rounds: Sequence[RoundFolder], round_: RoundFolder, *, undecided:
     before = earlier[-1].seal() if earlier else None
     kept = replaced_seals(round_)
     content = seal(
-        _contents(round_), previous=before["seal"] if before else "", number=round_.number,
+        _contents(round_),
+        previous=before["seal"] if before else "",
+        number=round_.number,
         replaces=str(kept[-1].get("seal", "")) if kept else "",
-    )  # fmt: skip
+    )
     text = json.dumps(content, ensure_ascii=True, indent=1, sort_keys=True)
     storage.write_text(round_.folder / "seal.json", text + "\n")
     return Seal.of(content)
@@ -268,9 +273,14 @@ def _changed_before(round_: RoundFolder, previous: Collection[str]) -> list[str]
         decisions = storage.read_table(place / "decisions.parquet", "gold")
         report, guideline = (_bytes(place / name) for name in ("report.json", "guideline.md"))
         check = verify(
-            sealed, Contents(round_.items(), labels, decisions, report, guideline, _frame_hash(round_), _draws_hash(round_)),
-            previous=previous, replaces=replaces, number=round_.number,
-        )  # fmt: skip
+            sealed,
+            Contents(
+                round_.items(), labels, decisions, report, guideline, _frame_hash(round_), _draws_hash(round_)
+            ),
+            previous=previous,
+            replaces=replaces,
+            number=round_.number,
+        )
         changed += [f"{what} (under the seal {sealed['seal'][:12]})" for what in check.changed]
         replaces = str(sealed["seal"])
     return changed
@@ -279,9 +289,14 @@ def _changed_before(round_: RoundFolder, previous: Collection[str]) -> list[str]
 def _contents(round_: RoundFolder) -> Contents:
     report, guideline = (_bytes(round_.folder / name) for name in ("report.json", "guideline.md"))
     return Contents(
-        round_.items(), round_.labels(), round_.decisions(), report, guideline, _frame_hash(round_),
+        round_.items(),
+        round_.labels(),
+        round_.decisions(),
+        report,
+        guideline,
+        _frame_hash(round_),
         _draws_hash(round_),
-    )  # fmt: skip
+    )
 
 
 def _draws_hash(round_: RoundFolder) -> str:

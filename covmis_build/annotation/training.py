@@ -98,9 +98,11 @@ class TrainingReport(Result):
     def to_dict(self) -> dict[str, Any]:
         """As `covmis round report --json` prints it for a training round."""
         return {
-            "training": self.round, "accuracies": [asdict(row) for row in self.accuracies],
-            "pass_mark": self.pass_mark, "passed": self.passed,
-        }  # fmt: skip
+            "training": self.round,
+            "accuracies": [asdict(row) for row in self.accuracies],
+            "pass_mark": self.pass_mark,
+            "passed": self.passed,
+        }
 
 
 def known_items(frozen: pd.DataFrame, gold: pd.DataFrame, count: int, *, number: str, seed: int) -> list[str]:
@@ -202,14 +204,16 @@ def feedback(round_: RoundFolder, annotator: str, *, study: str) -> str:
     wrong = [row for row in mine if row.label != key[row.item_id]]
     cases = [
         Case(
-            row.item_id, "", shown_parts(items[row.item_id]),
+            row.item_id,
+            "",
+            shown_parts(items[row.item_id]),
             (
                 Said("You", row.label, row.sub_label, row.comment),
                 Said("Known", key[row.item_id], "", reasons.get(row.item_id, "")),
             ),
         )
         for row in wrong
-    ]  # fmt: skip
+    ]
     prose = f"{len(mine) - len(wrong)} of your {len(mine)} labels are correct. " + (
         "The others, with the correct label and the reason:" if wrong else "All labels are correct."
     )

@@ -128,9 +128,12 @@ def looks_like_posts(header: Iterable[str]) -> bool:
 
 
 def understand(
-    table: Table, path: Path | str, rule: Columns | None = None, claims: AbstractSet[str] = frozenset(),
+    table: Table,
+    path: Path | str,
+    rule: Columns | None = None,
+    claims: AbstractSet[str] = frozenset(),
     content_hash: Callable[[], str] = str,
-) -> Understood:  # fmt: skip
+) -> Understood:
     """Detect an unknown table: by the rule, then by names, then by values. Broken ids are an error."""
     rule = rule or Columns()
     understood = Understood("table", table.form, table.header, rule=rule)
@@ -154,11 +157,18 @@ def understand(
 def _name_columns(understood: Understood, path: Path | str) -> None:
     rule, header = understood.rule, understood.header
     told = {
-        "id": [] if understood.file_hash else _several(rule.id), "text": _several(rule.text), "created_at": _several(rule.created_at),
-        "language": _several(rule.language), "author": _several(rule.author), "urls": _several(rule.urls),
-        "claim": _several(rule.claim), "repost": _several(rule.repost.get("column", "")),
-        "reply_to": [], "quote_of": [], "repost_of": [],
-    }  # fmt: skip
+        "id": [] if understood.file_hash else _several(rule.id),
+        "text": _several(rule.text),
+        "created_at": _several(rule.created_at),
+        "language": _several(rule.language),
+        "author": _several(rule.author),
+        "urls": _several(rule.urls),
+        "claim": _several(rule.claim),
+        "repost": _several(rule.repost.get("column", "")),
+        "reply_to": [],
+        "quote_of": [],
+        "repost_of": [],
+    }
     for what, names in told.items():
         for name in names:
             if name not in header:
@@ -175,10 +185,14 @@ def _name_columns(understood: Understood, path: Path | str) -> None:
             understood.taken.pop(what, None)
     if "id" not in understood.taken and rule.id is None:
         number = _id_in_first_line(header)
-        hint = f'if the first line is no header, header = false, id = "{number or "row"}"' if is_no_header(header) else (
-            'id = "COLUMN", and their platform, e.g. platform = "x" or "reddit"; for numbers of your own, any new name. '
-            'If there is none: id = "row" (the row\'s number) or id = "" (made of text, time and author, so equal rows are one post), and a platform, e.g. "forum"'
-        )  # fmt: skip
+        hint = (
+            f'if the first line is no header, header = false, id = "{number or "row"}"'
+            if is_no_header(header)
+            else (
+                'id = "COLUMN", and their platform, e.g. platform = "x" or "reddit"; for numbers of your own, any new name. '
+                'If there is none: id = "row" (the row\'s number) or id = "" (made of text, time and author, so equal rows are one post), and a platform, e.g. "forum"'
+            )
+        )
         all_names = " ".join(", ".join(filter(None, header)).split())[:120]
         understood.questions.append(f"no column of post ids among: {all_names}.{IN_SETTINGS}{hint}")
 

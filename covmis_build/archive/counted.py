@@ -89,8 +89,12 @@ class CountedPosts:
     """The posts of an archive that count."""
 
     def __init__(
-        self, parts: Sequence[Path], older: pa.Table, counting: Counting = Counting(), unread: Sequence[str] = ()  # noqa: B008 - constant
-    ) -> None:  # fmt: skip
+        self,
+        parts: Sequence[Path],
+        older: pa.Table,
+        counting: Counting = Counting(),  # noqa: B008 - constant
+        unread: Sequence[str] = (),
+    ) -> None:
         """`older` has the rows (part, row) that do not count because another copy of their post does."""
         self.parts, self.unread = list(parts), list(unread)
         """`unread` says what of the archive is not in it because it could not be read."""

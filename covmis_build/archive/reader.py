@@ -253,9 +253,13 @@ def _named(post: Post, cells: Iterable[str], forget: Forget) -> bool:
 
 def _gone(post: Post) -> Post:
     return Post(
-        post.post_id, post.native_id, post.platform, availability=PURGED, retrieved_at=post.retrieved_at,
+        post.post_id,
+        post.native_id,
+        post.platform,
+        availability=PURGED,
+        retrieved_at=post.retrieved_at,
         claimed=post.claimed,
-    )  # fmt: skip
+    )
 
 
 def first_line(data: bytes) -> bytes:

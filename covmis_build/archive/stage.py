@@ -76,9 +76,16 @@ class Archive(NamedTuple):
 
 
 def read_archive(
-    engine: Engine, archive: Sequence[Path], parts: Parts, options: Retrieval, *, claims: Collection[str] = (),
-    forget: Forget = NOTHING, content: Callable[[Path], str] | None = None, progress: Progress = silent,
-) -> Archive:  # fmt: skip
+    engine: Engine,
+    archive: Sequence[Path],
+    parts: Parts,
+    options: Retrieval,
+    *,
+    claims: Collection[str] = (),
+    forget: Forget = NOTHING,
+    content: Callable[[Path], str] | None = None,
+    progress: Progress = silent,
+) -> Archive:
     """Read new and changed files of these places into the parts of a store.
 
     `claims` are the ids that a column may name. Of posts in `forget` only the id is read. `content` returns a file's SHA-256
@@ -123,7 +130,7 @@ def read_archive(
         {part: facts[part] for part in sorted(facts)},
         under_names_of(engine, engine.sql(_INTAKE, seen=seen), tables.SCHEMAS["intake"]),
         under_names_of(engine, engine.sql(_UNREADABLE, seen=seen), tables.SCHEMAS["unreadable"]),
-    )  # fmt: skip
+    )
 
 
 def _check_place(engine: Engine, folder: Path) -> None:
@@ -198,9 +205,14 @@ def _grouped_into_parts(jobs: Iterable[Job], contents: Mapping[str, str]) -> Ite
 
 
 def _standing(
-    parts: Parts, part: str, jobs: Sequence[Job], forget: Forget, how: ReadingOptions, now: ReadUnder,
+    parts: Parts,
+    part: str,
+    jobs: Sequence[Job],
+    forget: Forget,
+    how: ReadingOptions,
+    now: ReadUnder,
     content: Callable[[Path], str],
-) -> Facts | None:  # fmt: skip
+) -> Facts | None:
     """Return an existing part's facts if building it again would give the same; otherwise None."""
     path = parts.file(part)
     try:
@@ -260,8 +272,14 @@ def _exhaust(job: Job, forget: Forget, how: ReadingOptions) -> None:
 
 
 def _make(
-    folder: Path, part: str, jobs: Sequence[Job], forget: Forget, how: ReadingOptions, now: ReadUnder, crashed: Mapping[Job, str]
-) -> Facts:  # fmt: skip
+    folder: Path,
+    part: str,
+    jobs: Sequence[Job],
+    forget: Forget,
+    how: ReadingOptions,
+    now: ReadUnder,
+    crashed: Mapping[Job, str],
+) -> Facts:
     """Build one part. The intake is written before the posts, so that an existing part is always complete."""
     gc.set_threshold(*FEWER_COLLECTIONS)
     tally, of_claims, parts = Tally(), False, Parts(folder, folder)

@@ -35,10 +35,18 @@ CLAIMED = pa.list_(
 )
 OF_POSTS = [field for field in tables.SCHEMAS["posts"] if field.name != "repost_count"]
 STORE = pa.schema(
-    [*(pa.field(field.name, field.type) for field in OF_POSTS), ("has_content", tables.FLAG), ("claimed", CLAIMED),
-     ("query", tables.STRING),      ("file", tables.STRING), ("place", tables.COUNT), ("form", tables.STRING), ("part", tables.STRING),
-     ("row", tables.COUNT)]
-)  # fmt: skip
+    [
+        *(pa.field(field.name, field.type) for field in OF_POSTS),
+        ("has_content", tables.FLAG),
+        ("claimed", CLAIMED),
+        ("query", tables.STRING),
+        ("file", tables.STRING),
+        ("place", tables.COUNT),
+        ("form", tables.STRING),
+        ("part", tables.STRING),
+        ("row", tables.COUNT),
+    ]
+)
 """A row of the store. `part` and `row` identify it; `place` is the post's place in its file (`offset` in other tables);
 `has_content` is false without text and link; `claimed` are the claims that a list or a search assigned to it; `query` is
 the search that returned it.
@@ -116,11 +124,13 @@ def rows(
     values["file"], values["form"] = zip(*about, strict=True)
     texts, urls, cards = values["text"], values["urls"], values["cards"]
     made = {
-        "has_content": pa.array([bool(text or url or card) for text, url, card in zip(texts, urls, cards, strict=True)]),
+        "has_content": pa.array(
+            [bool(text or url or card) for text, url, card in zip(texts, urls, cards, strict=True)]
+        ),
         "place": pa.array(np.array(places, np.int64)),
         "part": pa.array([part] * len(posts), tables.STRING),
         "row": pa.array(np.arange(first, first + len(posts), dtype=np.int64)),
-    }  # fmt: skip
+    }
     columns = [
         made[field.name] if field.name in made else _column(values[field.name], field.type) for field in STORE
     ]
@@ -147,9 +157,21 @@ def _column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
 
 
 FULLER = [
-    "text", "created_at", "language", "urls", "cards", "media", "reply_to", "parent_text", "quote_of", "quoted_text",
-    "repost_of", "conversation", *(f"COALESCE(metrics.{name}, -1)" for name in records.METRICS.names), "availability",
-]  # fmt: skip
+    "text",
+    "created_at",
+    "language",
+    "urls",
+    "cards",
+    "media",
+    "reply_to",
+    "parent_text",
+    "quote_of",
+    "quoted_text",
+    "repost_of",
+    "conversation",
+    *(f"COALESCE(metrics.{name}, -1)" for name in records.METRICS.names),
+    "availability",
+]
 IN_ORDER = f"""retrieved_at DESC, length(text) DESC, {", ".join(f"{column} DESC" for column in FULLER)}, file, place, part, row"""
 """Of several copies of a post the last retrieved counts, then the one with the longest text. If both are equal, the
 other columns decide, so that the choice is the same on every machine: existing before missing values, then larger

@@ -49,8 +49,10 @@ def _mapped(path: Path) -> list[Numbered]:
     with pa.memory_map(str(path)) as source:
         file = pa.ipc.open_file(source)
         batches = [file.get_batch(number) for number in range(file.num_record_batches)]
-    return [Numbered(words.values, *(column.values.to_numpy() for column in rest))
-            for words, *rest in (batch.columns for batch in batches)]  # fmt: skip
+    return [
+        Numbered(words.values, *(column.values.to_numpy() for column in rest))
+        for words, *rest in (batch.columns for batch in batches)
+    ]
 
 
 def _batch(words: Numbered) -> pa.RecordBatch:

@@ -58,9 +58,12 @@ class DroppedPosts(Result):
     def to_dict(self) -> dict[str, Any]:
         """As `covmis status --dropped --json` prints it."""
         return {
-            "step": self.step, "total": self.total, "advice": self.advice, "posts": [asdict(post) for post in self.posts],
+            "step": self.step,
+            "total": self.total,
+            "advice": self.advice,
+            "posts": [asdict(post) for post in self.posts],
             "claims": [{"claim_id": claim, "dropped": count} for claim, count in self.of_claims.items()],
-        }  # fmt: skip
+        }
 
     @property
     def summary(self) -> Summary:
@@ -72,9 +75,16 @@ class DroppedPosts(Result):
 
 
 def dropped_posts(
-    places: Places, settings: Settings, step: str, *, reason: str = "", claim: str = "", limit: int = 20,
-    steps: Sequence[Step] = (), short: str | None = None,
-) -> DroppedPosts:  # fmt: skip
+    places: Places,
+    settings: Settings,
+    step: str,
+    *,
+    reason: str = "",
+    claim: str = "",
+    limit: int = 20,
+    steps: Sequence[Step] = (),
+    short: str | None = None,
+) -> DroppedPosts:
     """Return some of the pairs that a step dropped, of one reason or claim or of all.
 
     `steps` is the flow, and `short` the result of `short_posts`, if known.
@@ -102,8 +112,11 @@ def dropped_posts(
         f"""SELECT claim_id, post_id, reason, kept_instead, CASE WHEN isnan(similarity) THEN NULL ELSE similarity END
             FROM dropped WHERE {ours} AND (? = '' OR claim_id = ?) ORDER BY hash(claim_id || post_id), claim_id, post_id
             LIMIT {int(limit)}""",
-        *values, claim, claim, dropped=dropped,
-    )  # fmt: skip
+        *values,
+        claim,
+        claim,
+        dropped=dropped,
+    )
     known = texts_of(places, step, {post for row in rows for post in (row[1], row[3]) if post})
     nothing = ("", "")
     posts = [

@@ -57,15 +57,19 @@ def _claim_story(places: Places, claim: Any) -> Iterator[str]:
         yield "It is not selected in queries/claims.csv, so nothing was looked for."
     queries = storage.read_table(places.table("queries"), "queries")
     counts = dict(
-        ask("SELECT query_id, count(DISTINCT post_id) FROM hits WHERE claim_id = ? GROUP BY query_id", claim_id,
-            hits=places.table("hits"))
-    )  # fmt: skip
+        ask(
+            "SELECT query_id, count(DISTINCT post_id) FROM hits WHERE claim_id = ? GROUP BY query_id",
+            claim_id,
+            hits=places.table("hits"),
+        )
+    )
     for query in queries[queries["claim_id"] == claim_id].itertuples():
         yield f"Its {_plain(query.kind)} query {query.query_id}, {query.expression}, found {_posts(counts.get(query.query_id, 0))}."
     dropped = ask(
-        "SELECT step, reason, unit, count(*) FROM dropped WHERE claim_id = ? GROUP BY ALL ORDER BY ALL", claim_id,
+        "SELECT step, reason, unit, count(*) FROM dropped WHERE claim_id = ? GROUP BY ALL ORDER BY ALL",
+        claim_id,
         dropped=places.table("dropped"),
-    )  # fmt: skip
+    )
     order = list(WORDS)
     for step, reason, unit, count in sorted(
         dropped, key=lambda row: order.index(row[0]) if row[0] in order else -1
@@ -95,10 +99,16 @@ def _post_story(places: Places, post_id: str) -> Iterator[str]:
         yield f"Post {post_id} on {platform}, {created_at or 'time unknown'}, language {language or 'not stated by the platform'}: {text}"
     pairs = ask(
         "SELECT claim_id FROM hits WHERE post_id = ? UNION SELECT claim_id FROM dropped WHERE post_id = ? ORDER BY 1",
-        post_id, post_id, hits=places.table("hits"), dropped=places.table("dropped"),
-    )  # fmt: skip
-    where = ask("SELECT DISTINCT file FROM provenance WHERE post_id = ? ORDER BY file", post_id,
-                provenance=places.table("provenance"))  # fmt: skip
+        post_id,
+        post_id,
+        hits=places.table("hits"),
+        dropped=places.table("dropped"),
+    )
+    where = ask(
+        "SELECT DISTINCT file FROM provenance WHERE post_id = ? ORDER BY file",
+        post_id,
+        provenance=places.table("provenance"),
+    )
     if where:
         yield f"It is in {', '.join(file for (file,) in where)}."
     if elsewhere and not pairs:
@@ -123,8 +133,11 @@ def _read(places: Places, post_id: str) -> list[tuple[Any, ...]]:
 def _pair_story(places: Places, claim_id: str, post_id: str) -> Iterator[str]:
     pair, about = (claim_id, post_id), f"For claim {claim_id}" if claim_id else "In the archive"
     match = "WHERE claim_id = ? AND post_id = ?"
-    hits = ask(f"SELECT query_id, kind, verified, matched FROM hits {match} ORDER BY query_id", *pair,
-               hits=places.table("hits"))  # fmt: skip
+    hits = ask(
+        f"SELECT query_id, kind, verified, matched FROM hits {match} ORDER BY query_id",
+        *pair,
+        hits=places.table("hits"),
+    )
     for query_id, kind, verified, matched in hits:
         if kind == RANKED:
             yield f"{about}, no query found it, but it is among the nearest posts."
@@ -135,8 +148,11 @@ def _pair_story(places: Places, claim_id: str, post_id: str) -> Iterator[str]:
             "no": "but its text here does not match the query",
         }.get(verified, "as the claim list gave it")
         yield f"{about}, the {_plain(kind)} query {query_id} found it{words}, {checked}."
-    fates = ask(f"SELECT step, reason, kept_instead, similarity FROM dropped {match} ORDER BY step", *pair,
-                dropped=places.table("dropped"))  # fmt: skip
+    fates = ask(
+        f"SELECT step, reason, kept_instead, similarity FROM dropped {match} ORDER BY step",
+        *pair,
+        dropped=places.table("dropped"),
+    )
     for step, reason, kept, similarity in fates:
         instead = f"; {kept} was kept instead" if kept else ""
         alike = f" (similarity {similarity:.4f})" if kept and similarity is not None else ""
@@ -160,8 +176,10 @@ def _round_story(places: Places, item_id: str, about: str) -> Iterator[str]:
         if labels.exists():
             given = ask(
                 "SELECT phase, annotator, label FROM labels WHERE item_id = ? AND status = 'given' "
-                "ORDER BY given_at, annotator", item_id, labels=labels,
-            )  # fmt: skip
+                "ORDER BY given_at, annotator",
+                item_id,
+                labels=labels,
+            )
             for phase, annotator, label in given:
                 who = "" if annotator == ADJUDICATOR else f" {annotator}"
                 yield SAID.get(phase, "{annotator} labelled it {label}.").format(

@@ -47,7 +47,9 @@ def losses(places: Places, settings: Settings, steps: Sequence[Step]) -> str:
             f"No post was found for {counted(unfound, 'claims')} of {selected:,}: `covmis queries try CLAIM` counts other words"
         )
     if died:
-        few.append(f"{counted(died, 'claims')} of {selected:,} had fewer than minimum_posts = {settings.cleaning.minimum_posts} posts left")  # fmt: skip
+        few.append(
+            f"{counted(died, 'claims')} of {selected:,} had fewer than minimum_posts = {settings.cleaning.minimum_posts} posts left"
+        )
     least = KEPT_ENOUGH * (by_name["minimum_posts"].dropped_pairs or 0)
     if worst.dropped_pairs and worst.dropped_pairs >= least:
         taken = f"{worst.dropped_pairs:,} of {pairs:,} pairs of a claim and a post were dropped"

@@ -24,9 +24,15 @@ if TYPE_CHECKING:
 
 
 def nearest(
-    index: Words, claims: pd.DataFrame, places: Places, *, found: Mapping[str, Rows] | None = None,
-    first: int = FIRST, model: str = "", progress: Progress = silent,
-) -> Ranking:  # fmt: skip
+    index: Words,
+    claims: pd.DataFrame,
+    places: Places,
+    *,
+    found: Mapping[str, Rows] | None = None,
+    first: int = FIRST,
+    model: str = "",
+    progress: Progress = silent,
+) -> Ranking:
     """Rank the archive's posts for each of these claims; `model` is a sentence model's folder, or its name on the hub.
 
     `found` are the numbers of matched posts per claim. `first` posts of all are ranked, and as many of the others.
@@ -66,8 +72,13 @@ def candidates(
     with words_of(places, settings, progress, lock=False) as index:  # the run holds the lock
         known = dict.fromkeys(claims["claim_id"], index.posts.numbers(matched))
         ranking = nearest(
-            index, claims[claims["selected"].astype(bool)], places, found=known, model=options.model, progress=progress,
-        )  # fmt: skip
+            index,
+            claims[claims["selected"].astype(bool)],
+            places,
+            found=known,
+            model=options.model,
+            progress=progress,
+        )
     rows = ranking.posts[~ranking.posts["post_id"].isin(matched)].groupby("claim_id").head(options.depth)
     told = rows[["claim_id", "post_id", "rank", "score"]].assign(
         ranked_by=ranking.name, version=ranking.version

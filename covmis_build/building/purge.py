@@ -149,9 +149,12 @@ def unfinished(places: Places) -> Unfinished | None:
 def keep_ids_only(places: Places, begun: Unfinished) -> None:
     """Remove words from the journal of a purge that could not reach every place; their search is done."""
     entry = Entry(
-        at=begun.since, posts=sorted(begun.forget.posts), authors=sorted(begun.forget.authors),
-        quoting=sorted(begun.quoting), answering=sorted(begun.answering),
-    )  # fmt: skip
+        at=begun.since,
+        posts=sorted(begun.forget.posts),
+        authors=sorted(begun.forget.authors),
+        quoting=sorted(begun.quoting),
+        answering=sorted(begun.answering),
+    )
     storage.write_bytes(places.purge_journal, msgspec.json.encode(entry) + b"\n")
 
 

@@ -53,9 +53,16 @@ class StageRun:
 
 
 def run(
-    places: Places, settings: Settings, names: Sequence[str] = (), *, force: bool = False, engine: str = "duckdb",
-    workers: int = 0, conf: dict[str, str] | None = None, progress: Progress = silent,
-) -> list[StageRun]:  # fmt: skip
+    places: Places,
+    settings: Settings,
+    names: Sequence[str] = (),
+    *,
+    force: bool = False,
+    engine: str = "duckdb",
+    workers: int = 0,
+    conf: dict[str, str] | None = None,
+    progress: Progress = silent,
+) -> list[StageRun]:
     """Bring the named stages, and their input stages, up to date.
 
     `force` rebuilds the named ones even if they are current. Runs are exclusive: the study is locked.
@@ -234,9 +241,17 @@ def _make(
                 path.unlink(missing_ok=True)
     seconds = time.monotonic() - began
     done = Entry(
-        stage.name, Event.DONE, key.whole, key.without_rounds, opened.name, settings.seed, round(seconds, 3), facts,
-        _version(), {name: _setting(settings, name) for name in stage.settings},
-    )  # fmt: skip
+        stage.name,
+        Event.DONE,
+        key.whole,
+        key.without_rounds,
+        opened.name,
+        settings.seed,
+        round(seconds, 3),
+        facts,
+        _version(),
+        {name: _setting(settings, name) for name in stage.settings},
+    )
     ledger.append(log, done)
     if places.far:
         places.far.sweep()

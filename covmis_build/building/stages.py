@@ -113,9 +113,15 @@ def _make_read(work: Work) -> Made:
 
     places = work.places
     archive = read_archive(
-        work.engine, places.archives, parts_of(places), work.settings.retrieval, claims=_claim_ids(places),
-        forget=read_list(places.purge_csv), content=work.content, progress=work.progress,
-    )  # fmt: skip
+        work.engine,
+        places.archives,
+        parts_of(places),
+        work.settings.retrieval,
+        claims=_claim_ids(places),
+        forget=read_list(places.purge_csv),
+        content=work.content,
+        progress=work.progress,
+    )
     parts = [
         {"part": part, "files": archive.files[part], **made._asdict()} for part, made in archive.parts.items()
     ]
@@ -162,9 +168,14 @@ def _make_retrieve(work: Work) -> Made:
         return ranked.assign(kind=RANKED)
 
     retrieved = retrieve(
-        engine, store_of(places, engine), queries, settings.retrieval, progress=work.progress,
-        given=nearest if settings.retrieval.ranked else None, claims=set(selected),
-    )  # fmt: skip
+        engine,
+        store_of(places, engine),
+        queries,
+        settings.retrieval,
+        progress=work.progress,
+        given=nearest if settings.retrieval.ranked else None,
+        claims=set(selected),
+    )
     return {
         "posts": retrieved.posts,
         "hits": retrieved.hits,
@@ -214,8 +225,11 @@ def _others(places: Places) -> pd.DataFrame:
             raise InputError("is missing", file=path, remedy="[cleaning] against names it")
         own = {
             f"{path.name}{OTHER}{post.post_id}": post.text
-            for job in jobs([(path, path.name)]) for line in read(job) for post in line.posts if post.text
-        }  # fmt: skip
+            for job in jobs([(path, path.name)])
+            for line in read(job)
+            for post in line.posts
+            if post.text
+        }
         if not own:
             raise InputError("has no posts with texts", file=path, remedy="[cleaning] against compares texts")
         texts |= own
@@ -232,11 +246,17 @@ def _make_sample(work: Work) -> Made:
     posts = engine.table(places.table("posts"))
     reach = within_reach(engine, items, posts, frozen, settings.sampling, seed=settings.seed)
     drawn = sample(
-        reach.items, frozen, settings.sampling, settings.labels,
-        seed=settings.seed, audit=settings.annotation.audit, strata=reach.strata,
-        chances=ranked_chances(places, settings, reach.items), clusters=reach.clusters,
+        reach.items,
+        frozen,
+        settings.sampling,
+        settings.labels,
+        seed=settings.seed,
+        audit=settings.annotation.audit,
+        strata=reach.strata,
+        chances=ranked_chances(places, settings, reach.items),
+        clusters=reach.clusters,
         opened=last_draws(read_ledger(places.rounds)),
-    )  # fmt: skip
+    )
     parts = {
         "retrieved": engine.table(places.table("retrieve.dropped")),
         "cleaned": engine.table(places.table("clean.dropped")),
@@ -245,8 +265,10 @@ def _make_sample(work: Work) -> Made:
     union = " UNION ALL ".join([*(f"SELECT * FROM {name}" for name in parts), NOT_DRAWN.format(reason=WHY)])
     dropped = engine.sql(
         f"SELECT * FROM ({union}) AS everything ORDER BY claim_id, post_id, step, unit",
-        **parts, items=items, drawn=engine.table(_rows(drawn.sample, "sample")),
-    )  # fmt: skip
+        **parts,
+        items=items,
+        drawn=engine.table(_rows(drawn.sample, "sample")),
+    )
     return {"sample": drawn.sample, "dropped": dropped, "draws": drawn.draws}
 
 
@@ -321,22 +343,47 @@ def _frozen(places: Places) -> pd.DataFrame:
 
 STAGES = (
     Stage(
-        "read", READER, (), ("retrieval.columns", "retrieval.longest_line", "retrieval.unpacked_ratio"),
-        ("parts", "older_copies", "intake", "unreadable"), _read_files, _make_read, large=True, values=_read_values, further_files=files_of,
+        "read",
+        READER,
+        (),
+        ("retrieval.columns", "retrieval.longest_line", "retrieval.unpacked_ratio"),
+        ("parts", "older_copies", "intake", "unreadable"),
+        _read_files,
+        _make_read,
+        large=True,
+        values=_read_values,
+        further_files=files_of,
     ),
     Stage("claims", 1, (), (), ("claims",), _claims_file, _make_claims),
     Stage("queries", 4, ("claims",), (), ("queries",), lambda _: [], _make_queries),
     Stage(
-        "retrieve", 15, ("read", "claims", "queries"), ("retrieval",),
-        ("posts", "hits", "candidates", "provenance", "retrieve.dropped"), lambda _: [], _make_retrieve, large=True,
+        "retrieve",
+        15,
+        ("read", "claims", "queries"),
+        ("retrieval",),
+        ("posts", "hits", "candidates", "provenance", "retrieve.dropped"),
+        lambda _: [],
+        _make_retrieve,
+        large=True,
     ),
     Stage(
-        "clean", 10, ("retrieve",), ("cleaning",), ("items", "chains", "clean.dropped", "frozen.dropped"),
-        _clean_files, _make_clean, large=True,
+        "clean",
+        10,
+        ("retrieve",),
+        ("cleaning",),
+        ("items", "chains", "clean.dropped", "frozen.dropped"),
+        _clean_files,
+        _make_clean,
+        large=True,
     ),
     Stage(
-        "sample", 3, ("claims", "clean"), ("sampling", "labels.automatic", "annotation.audit"), ("sample", "dropped", "draws"),
-        frozen_files, _make_sample,
+        "sample",
+        3,
+        ("claims", "clean"),
+        ("sampling", "labels.automatic", "annotation.audit"),
+        ("sample", "dropped", "draws"),
+        frozen_files,
+        _make_sample,
     ),
-)  # fmt: skip
+)
 """In the order of execution."""

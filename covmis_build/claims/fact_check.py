@@ -21,8 +21,13 @@ PAGE = 100
 
 
 def search_fact_checks(
-    query: str, *, language: str = "", most: int = 1000, client: httpx.Client | None = None, address: str = ADDRESS
-) -> list[Claim]:  # fmt: skip
+    query: str,
+    *,
+    language: str = "",
+    most: int = 1000,
+    client: httpx.Client | None = None,
+    address: str = ADDRESS,
+) -> list[Claim]:
     """Return the claims of a search. The API key comes from the environment and is sent only in a header."""
     import httpx
 

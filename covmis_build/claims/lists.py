@@ -228,10 +228,18 @@ def _claims(
         verdict = cells.get("verdict", "")
         titles = _text_and_language(cells.get("titles", ""), "", mapped.form)[0]
         claim = Claim(
-            claim_id, text, language=language, titles=_lines(titles), keywords=_lines(cells.get("keywords", "")),
-            news_urls=urls["news_urls"], fact_check_urls=urls["fact_check_urls"], first_seen=day, verdict=verdict,
-            misinformation=is_misinformation(verdict), row=row,
-        )  # fmt: skip
+            claim_id,
+            text,
+            language=language,
+            titles=_lines(titles),
+            keywords=_lines(cells.get("keywords", "")),
+            news_urls=urls["news_urls"],
+            fact_check_urls=urls["fact_check_urls"],
+            first_seen=day,
+            verdict=verdict,
+            misinformation=is_misinformation(verdict),
+            row=row,
+        )
         known = claims.get(claim_id)
         if known is not None and known.text != claim.text and mapped.form != "covidlies":
             claims[f"{claim_id} in row {claim.row}"] = claim  # `checked` refuses it, naming both rows
@@ -343,9 +351,11 @@ def _csv_claims(path: Path, *, strict: bool) -> list[Claim]:
         for name in ("text", "language", "keywords", "titles"):
             if cells[name].strip() in NOTHING:
                 raise InputError(
-                    f"{name} is '{cells[name].strip()}'", file=path, row=number,
+                    f"{name} is '{cells[name].strip()}'",
+                    file=path,
+                    row=number,
                     remedy='Leave the cell empty where there is nothing; R does with na = ""',
-                )  # fmt: skip
+                )
         chosen = cells["selected"].strip().lower()
         if chosen not in _YES | _NO:
             raise InputError(

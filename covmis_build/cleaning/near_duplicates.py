@@ -71,9 +71,15 @@ SELECT post_id, text, priority FROM ours UNION ALL SELECT post_id, text, -2.0 AS
 
 
 def groups(
-    engine: Engine, chosen: Table, measured: Table, posts: Table, others: Table | None, options: Cleaning, *,
+    engine: Engine,
+    chosen: Table,
+    measured: Table,
+    posts: Table,
+    others: Table | None,
+    options: Cleaning,
+    *,
     stays: str,
-) -> Groups:  # fmt: skip
+) -> Groups:
     """Return near-duplicate clusters, in the study or within each claim, including posts of other corpora."""
     # Same content: TF-IDF fitted on all posts, a cosine greater than 80% (3.1).
     keys = "claim_id, post_id" if options.scope == "claim" else "post_id"

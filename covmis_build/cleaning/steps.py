@@ -102,9 +102,16 @@ class Cleaned:
 
 
 def clean(
-    engine: Engine, hits: Table, posts: Table, frozen: Table, options: Cleaning, *, seed: int,
-    progress: Progress = silent, others: Table | None = None,
-) -> Cleaned:  # fmt: skip
+    engine: Engine,
+    hits: Table,
+    posts: Table,
+    frozen: Table,
+    options: Cleaning,
+    *,
+    seed: int,
+    progress: Progress = silent,
+    others: Table | None = None,
+) -> Cleaned:
     """Clean the hits. The result does not depend on row order, engine, or number of workers.
 
     `hits` and `posts` are the tables of that name; `frozen` are items of opened rounds, in the columns of `items`; `others`
@@ -247,10 +254,16 @@ def dropped_pairs(block: pa.Table, *, options: Cleaning) -> pa.Table:
         similarity = pair.similarity if step is near_duplicates.STEP else None
         dropped.append(
             Dropped(
-                "pair", pair.claim_id, pair.post_id, pair.step, reason=step.reason(pair, options),
-                kept_instead=step.kept_instead(pair), similarity=similarity, group=pair.group_id or "",
+                "pair",
+                pair.claim_id,
+                pair.post_id,
+                pair.step,
+                reason=step.reason(pair, options),
+                kept_instead=step.kept_instead(pair),
+                similarity=similarity,
+                group=pair.group_id or "",
             )
-        )  # fmt: skip
+        )
     return tables.of_records(dropped, "dropped")
 
 

@@ -135,7 +135,11 @@ def _search(
 ) -> Result:
     """Search a platform, or say what that would cost."""
     own |= {
-        "budget": options.budget, "resume": options.resume, "claims": options.claim or (),
-        "kinds": options.kind or (), "notice": detail if as_json else say, "progress": progress,
-    }  # fmt: skip
+        "budget": options.budget,
+        "resume": options.resume,
+        "claims": options.claim or (),
+        "kinds": options.kind or (),
+        "notice": detail if as_json else say,
+        "progress": progress,
+    }
     return study.estimate_collecting(source, **own) if options.estimate else study.collect(source, **own)

@@ -105,9 +105,13 @@ def _bar() -> Iterator[Progress]:
     )
 
     columns = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-        TextColumn("left:"), TimeRemainingColumn(elapsed_when_finished=False),
-    )  # fmt: skip
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left:"),
+        TimeRemainingColumn(elapsed_when_finished=False),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         known: dict[str, Any] = {}
 

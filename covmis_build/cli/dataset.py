@@ -107,11 +107,18 @@ def convert(
     Example: covmis dataset convert rumoureval-2019 covidlies-v0.2 --to covmis --drop-denied --expected rumoureval-2019=550 --expected covidlies-v0.2=400 --out mixture.csv
     """
     mixed = covmis.datasets.convert(
-        names, covmis.datasets.corpora_folder(home), labels=pairs_of("--map", own, "OLD=NEW") or to,
-        expected=pairs_of("--expected", expected, f"NAME=N, like {names[0]}=400", float), keep=keep,
-        drop_denied=drop_denied, split=split.split(",") if split else (), covid_twitter=covid_twitter, seed=seed,
-        layout=layout, check=not unchecked,
-    )  # fmt: skip
+        names,
+        covmis.datasets.corpora_folder(home),
+        labels=pairs_of("--map", own, "OLD=NEW") or to,
+        expected=pairs_of("--expected", expected, f"NAME=N, like {names[0]}=400", float),
+        keep=keep,
+        drop_denied=drop_denied,
+        split=split.split(",") if split else (),
+        covid_twitter=covid_twitter,
+        seed=seed,
+        layout=layout,
+        check=not unchecked,
+    )
     covmis.datasets.write(mixed, out)
     shared = mixed.attrs["shared"]
     counts = mixed.groupby(["part", "label"], sort=False).size().reset_index(name="rows")

@@ -94,14 +94,34 @@ def estimate(
     wrote = [f"Wrote {path}." for path in out or ()]
     if model:
         fitted = regress_files(
-            study, model, out=out or (), family=family, over=over, covariates=covariates, assisted_by=assisted_by,
-            elsewhere=trained_elsewhere, level=level, run=run, progress=progress,
-        )  # fmt: skip
+            study,
+            model,
+            out=out or (),
+            family=family,
+            over=over,
+            covariates=covariates,
+            assisted_by=assisted_by,
+            elsewhere=trained_elsewhere,
+            level=level,
+            run=run,
+            progress=progress,
+        )
         return Printed(fitted.to_dict(), [*fitted.summary, *wrote])
     figures = estimate_files(
-        study, corpus, out=out or (), by=by, assisted_by=assisted_by, elsewhere=trained_elsewhere,
-        calibrated=calibrated, between=between, before=before, after=after, level=level, run=run, progress=progress,
-    )  # fmt: skip
+        study,
+        corpus,
+        out=out or (),
+        by=by,
+        assisted_by=assisted_by,
+        elsewhere=trained_elsewhere,
+        calibrated=calibrated,
+        between=between,
+        before=before,
+        after=after,
+        level=level,
+        run=run,
+        progress=progress,
+    )
     return Printed(figures.to_dict(), [*figures.summary, *wrote], figures.warnings)
 
 

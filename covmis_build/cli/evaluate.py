@@ -75,8 +75,11 @@ def score(
     from covmis_build.study.evaluate import published_scores, score_files, score_soft_files
 
     how: dict[str, Any] = {
-        "measures": listed(measures) or None, "clusters": unless_none(clusters), "probabilities": unless_none(probabilities), "level": level
-    }  # fmt: skip
+        "measures": listed(measures) or None,
+        "clusters": unless_none(clusters),
+        "probabilities": unless_none(probabilities),
+        "level": level,
+    }
     read: dict[str, Any] | None = None
     if soft:
         scores: Any = score_soft_files(gold, systems, extra=options.extra, **options.scheme, **how)
@@ -117,9 +120,17 @@ def compare(
     """
     files, how = options.read(gold, systems)
     comparison = covmis.compare(
-        files.gold, files.systems, measure=measure, test=test, clusters=unless_none(clusters),
-        replicates=replicates, exact=exact, level=level, title=files.title, **how,
-    )  # fmt: skip
+        files.gold,
+        files.systems,
+        measure=measure,
+        test=test,
+        clusters=unless_none(clusters),
+        replicates=replicates,
+        exact=exact,
+        level=level,
+        title=files.title,
+        **how,
+    )
     return _printed(comparison, comparison.summary, out, read=options.how_read(files))
 
 
@@ -188,9 +199,20 @@ def split(
     # a position is a small number, a time is not
     places = [int(part) if part.isdecimal() and len(part) < 9 else part for part in listed(cuts)]
     return split_file(
-        file, out, id_column=id_column, scheme=scheme, fractions=three(fractions), cuts=places or None,
-        folds=folds, seed=seed, time=time, group=listed(group), similarity=similarity, text=text, progress=progress,
-    )  # fmt: skip
+        file,
+        out,
+        id_column=id_column,
+        scheme=scheme,
+        fractions=three(fractions),
+        cuts=places or None,
+        folds=folds,
+        seed=seed,
+        time=time,
+        group=listed(group),
+        similarity=similarity,
+        text=text,
+        progress=progress,
+    )
 
 
 @app.command()
@@ -220,9 +242,15 @@ def leakage(
     from covmis_build.study.evaluate import leakage_of_files
 
     shared, notes = leakage_of_files(
-        file, parts, text=text, id_column=id_column, edits=edits, similarity=similarity, group=listed(group),
+        file,
+        parts,
+        text=text,
+        id_column=id_column,
+        edits=edits,
+        similarity=similarity,
+        group=listed(group),
         progress=progress,
-    )  # fmt: skip
+    )
     keys: Summary = [] if shared.keys is None else ["", shared.keys, ""]
     return Printed(
         shared.to_dict(), [shared.to_frame(), *keys, *(shared.findings or ["Nothing is shared."])], notes

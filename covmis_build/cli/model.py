@@ -89,12 +89,22 @@ class Comparison:
     def arguments(self, schemes: str) -> dict[str, Any]:
         """The arguments that `compare_models` and `ablate` share."""
         return {
-            "settings": self.settings, "before": self.before or (), "maps": _maps(self.maps), "labels": listed(self.labels),
-            "schemes": listed(schemes), "wanted": listed(self.measures), "order": listed(self.order),
-            "poles": listed(self.poles), "class_weights": weights_of(self.class_weights), "by": self.by,
-            "folds": self.folds, "seeds": self.seeds, "seed": self.seed, "cells": self.cells,
+            "settings": self.settings,
+            "before": self.before or (),
+            "maps": _maps(self.maps),
+            "labels": listed(self.labels),
+            "schemes": listed(schemes),
+            "wanted": listed(self.measures),
+            "order": listed(self.order),
+            "poles": listed(self.poles),
+            "class_weights": weights_of(self.class_weights),
+            "by": self.by,
+            "folds": self.folds,
+            "seeds": self.seeds,
+            "seed": self.seed,
+            "cells": self.cells,
             "text_alone": text_alone(self.show),
-        }  # fmt: skip
+        }
 
 
 @dataclass(frozen=True)
@@ -150,9 +160,21 @@ def train(
     Example: covmis model train train.csv --model bow --dev dev.csv --out models/bow
     """
     trained = covmis.train(
-        data, model, out=out, settings=settings, labels=listed(labels), dev=dev, choose=numbers(choose, "--choose", float),
-        measure=measure, poles=listed(poles), start=start, before=before or (), maps=_maps(maps), text_alone=text_alone(show), progress=progress,
-    )  # fmt: skip
+        data,
+        model,
+        out=out,
+        settings=settings,
+        labels=listed(labels),
+        dev=dev,
+        choose=numbers(choose, "--choose", float),
+        measure=measure,
+        poles=listed(poles),
+        start=start,
+        before=before or (),
+        maps=_maps(maps),
+        text_alone=text_alone(show),
+        progress=progress,
+    )
     wrote = f"Wrote {out}/. Next: `covmis model predict {out} DATA --out FILE`."
     return Printed({"model": str(out), **trained.to_dict()}, [*trained.summary, wrote])
 
@@ -292,9 +314,15 @@ def ask(
     if not yes:
         return Printed({"sent": 0, "items": count}, ["Nothing was sent. Add --yes to send."])
     asked = questions.ask(
-        server, Sampling(model, temperature, max_tokens, seed), journal, budget=budget, template=options.template,
-        text_alone=text_alone(options.show), with_schema=not free_text, progress=progress,
-    )  # fmt: skip
+        server,
+        Sampling(model, temperature, max_tokens, seed),
+        journal,
+        budget=budget,
+        template=options.template,
+        text_alone=text_alone(options.show),
+        with_schema=not free_text,
+        progress=progress,
+    )
     answered = questions.read(journal, out)
     both = asked.to_dict() | answered.to_dict()
     return Printed(both, [*asked.summary, *answered.summary], exit_code=3 if asked.left else 0)

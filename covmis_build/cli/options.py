@@ -158,15 +158,25 @@ class Judging:
         from covmis_build.study.evaluate import files_to_score
 
         files = files_to_score(
-            gold, systems, id_column=self.id_column, labels=listed(self.labels), order=listed(self.order),
-            poles=listed(self.poles), folder=self.study,
-        )  # fmt: skip
+            gold,
+            systems,
+            id_column=self.id_column,
+            labels=listed(self.labels),
+            order=listed(self.order),
+            poles=listed(self.poles),
+            folder=self.study,
+        )
         if files.labels_from_gold:
             warn(f"The labels are those of gold: {', '.join(files.labels)}. To set them, use --labels.")
         return files, {
-            **files.scheme, "class_weights": weights_of(self.class_weights), "undefined": self.undefined,
-            "missing": self.missing, "extra": self.extra, "by_position": self.by_position, "seed": self.seed,
-        }  # fmt: skip
+            **files.scheme,
+            "class_weights": weights_of(self.class_weights),
+            "undefined": self.undefined,
+            "missing": self.missing,
+            "extra": self.extra,
+            "by_position": self.by_position,
+            "seed": self.seed,
+        }
 
 
 def three(text: str) -> tuple[float, ...]:

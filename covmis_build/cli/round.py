@@ -56,9 +56,16 @@ def open_(
     Example: covmis round open
     """
     return study.open_round(
-        claims, pilot=pilot, training=training, run=run, items=items, pass_mark=pass_mark, gold=gold,
-        predictions=predictions or (), progress=progress,
-    )  # fmt: skip
+        claims,
+        pilot=pilot,
+        training=training,
+        run=run,
+        items=items,
+        pass_mark=pass_mark,
+        gold=gold,
+        predictions=predictions or (),
+        progress=progress,
+    )
 
 
 @app.command()
@@ -181,9 +188,14 @@ def decide(
     if not item:
         return round_.cases()
     return round_.decide(
-        item, label, reason, sub_label=sub_label, error_class=error_class, adjudicator=adjudicator,
+        item,
+        label,
+        reason,
+        sub_label=sub_label,
+        error_class=error_class,
+        adjudicator=adjudicator,
         discuss=not no_discussion,
-    )  # fmt: skip
+    )
 
 
 @app.command()

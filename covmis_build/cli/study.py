@@ -63,9 +63,14 @@ def run(
     Example: covmis run
     """
     return study.run(
-        stages or (), force=force, engine=engine, master=master, settings=pairs_of("--conf", conf, "KEY=VALUE"),
-        workers=workers, progress=progress,
-    )  # fmt: skip
+        stages or (),
+        force=force,
+        engine=engine,
+        master=master,
+        settings=pairs_of("--conf", conf, "KEY=VALUE"),
+        workers=workers,
+        progress=progress,
+    )
 
 
 def status(

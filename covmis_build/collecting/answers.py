@@ -39,8 +39,12 @@ def parsed(content: bytes) -> Any:
         return None
     level, depth = [body], 0
     while level and depth <= DEEPEST:
-        level = [part for value in level if isinstance(value, dict | list)
-                 for part in (value.values() if isinstance(value, dict) else value)]  # fmt: skip
+        level = [
+            part
+            for value in level
+            if isinstance(value, dict | list)
+            for part in (value.values() if isinstance(value, dict) else value)
+        ]
         depth += 1
     return None if level else body
 

@@ -212,12 +212,30 @@ def _fetched(job: Job, path: Path, last: pages.Stamp | None, how: Crawl, crawled
             notes.append(page.lost)
             crawled.gaps.append(_gap(job, None, page.lost, until=reached))
         stamp = pages.Stamp(
-            job=job.id, source=job.source, query_id=job.query_id, claim_id=job.claim_id, kind=job.kind,
-            expression=job.expression, search=job.search, since=job.since, until=job.until, page=number,
-            next=following, url=page.url, version=platform.version, retrieved_at=storage.moment(how.clock.now()),
-            posts=page.posts, users=page.users, cost=cost, requests=spent.requests - tried,
-            oldest=reached, newest=page.newest, notes=notes, mode=job.mode, unread=page.unread,
-        )  # fmt: skip
+            job=job.id,
+            source=job.source,
+            query_id=job.query_id,
+            claim_id=job.claim_id,
+            kind=job.kind,
+            expression=job.expression,
+            search=job.search,
+            since=job.since,
+            until=job.until,
+            page=number,
+            next=following,
+            url=page.url,
+            version=platform.version,
+            retrieved_at=storage.moment(how.clock.now()),
+            posts=page.posts,
+            users=page.users,
+            cost=cost,
+            requests=spent.requests - tried,
+            oldest=reached,
+            newest=page.newest,
+            notes=notes,
+            mode=job.mode,
+            unread=page.unread,
+        )
         pages.append(path, how.keep(page.payload), stamp)
         if page.unread:
             raise Fault("malformed", page.unread)

@@ -134,9 +134,16 @@ def known(folder: Path) -> dict[str, Begun]:
             last, posts = (last if stamp.unread else stamp), posts + stamp.posts
         if last is not None:
             job = Job(
-                last.source, last.query_id, last.claim_id, last.kind, last.expression, last.search,
-                last.since, last.until, last.mode,
-            )  # fmt: skip
+                last.source,
+                last.query_id,
+                last.claim_id,
+                last.kind,
+                last.expression,
+                last.search,
+                last.since,
+                last.until,
+                last.mode,
+            )
             begun[job.id] = Begun(job, not last.next, last.oldest, posts)
     return begun
 

@@ -67,12 +67,14 @@ BUILT = r"data/build/(?P<table>" + _any(TABLES) + r")\.parquet"
 NAMES = re.compile(
     "|".join(
         [
-            _any((MANIFEST, STUDY_TOML, CORPUS, FACTS, LEDGER, *PLAIN)), BUILT,
-            f"{ROUND}/{_any((*ROUND_FILES, *EMPTIED))}", f"{ROUND}/sealed/[1-9][0-9]*/{_any(SEALED_FILES)}",
+            _any((MANIFEST, STUDY_TOML, CORPUS, FACTS, LEDGER, *PLAIN)),
+            BUILT,
+            f"{ROUND}/{_any((*ROUND_FILES, *EMPTIED))}",
+            f"{ROUND}/sealed/[1-9][0-9]*/{_any(SEALED_FILES)}",
             r"annotation/(?:rounds|recall)/guidelines/[0-9a-f]{12}\.md",
         ]
     )
-)  # fmt: skip
+)
 """Allowed file names: those of `bundle_files`, now or in the first format."""
 
 
@@ -91,9 +93,13 @@ class Manifest(msgspec.Struct, frozen=True):
 
 
 def bundle_files(
-    folder: Path, settings: Settings, built: Mapping[str, Path], frozen: Mapping[str, pd.DataFrame],
-    corpus: pd.DataFrame, facts: bytes,
-) -> dict[str, bytes]:  # fmt: skip
+    folder: Path,
+    settings: Settings,
+    built: Mapping[str, Path],
+    frozen: Mapping[str, pd.DataFrame],
+    corpus: pd.DataFrame,
+    facts: bytes,
+) -> dict[str, bytes]:
     """Return the files of the package of the study in this folder, by name.
 
     `built` has the current file of each of TABLES; `frozen` has each round's items by their place in the folder.
@@ -120,14 +126,22 @@ def bundle_files(
 
 
 def make_bundle(
-    files: Mapping[str, bytes], *, release: Mapping[str, str], rows: int, purged: Collection[str],
+    files: Mapping[str, bytes],
+    *,
+    release: Mapping[str, str],
+    rows: int,
+    purged: Collection[str],
     versions: Mapping[str, str],
-) -> tuple[bytes, str]:  # fmt: skip
+) -> tuple[bytes, str]:
     """Return the package as bytes of a zip file, and its root hash. `release` has the hashes of the release's data files."""
     tree = hash_tree(
-        format=FORMAT, versions=versions, rows=rows, purged=sorted(purged), release=release,
+        format=FORMAT,
+        versions=versions,
+        rows=rows,
+        purged=sorted(purged),
+        release=release,
         files={name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
-    )  # fmt: skip
+    )
     return zipped({**files, MANIFEST: tree}), root_of(tree)
 
 

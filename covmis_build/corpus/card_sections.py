@@ -172,12 +172,19 @@ def _collection(facts: ReleaseFacts, numbers: Statistics) -> Section:
     ]
     flow = pd.DataFrame(
         [
-            (step.keeps, step.claims, step.pairs, step.dropped_pairs,
-             listed((f"{reason} ({number:,})" for reason, number in step.reasons.items()), last="and") if step.reasons else "")
+            (
+                step.keeps,
+                step.claims,
+                step.pairs,
+                step.dropped_pairs,
+                listed((f"{reason} ({number:,})" for reason, number in step.reasons.items()), last="and")
+                if step.reasons
+                else "",
+            )
             for step in facts.flow
         ],
         columns=["kept after the step", "claims", "pairs", "dropped", "why"],
-    )  # fmt: skip
+    )
     for name in ("pairs", "dropped"):
         flow[name] = flow[name].astype("Int64").astype(object).where(flow[name].notna(), None)
     last = ("in this release", f"{count(numbers.rows, 'post')} · {count(numbers.claims, 'claim')}")
@@ -295,10 +302,11 @@ def _parts(facts: ReleaseFacts) -> list[Section]:
     copies = near.get(parts.near_copies, f"{parts.near_copies} pairs of near-duplicates are in two parts.")
     return [
         Section(
-            "Parts", f"Divided into train, dev and test ({parts.scheme}): splits.csv.{kept} {copies}",
+            "Parts",
+            f"Divided into train, dev and test ({parts.scheme}): splits.csv.{kept} {copies}",
             points=list(parts.findings),
         )
-    ]  # fmt: skip
+    ]
 
 
 def _licence(facts: ReleaseFacts) -> Section:
@@ -432,7 +440,7 @@ def data_statement(facts: ReleaseFacts) -> pd.DataFrame:
             "Speech situation": f"posts ({listed(facts.platforms)}){when}; whether all were public is not known",
             "Text characteristics": f"posts of {least_lengths(facts.cleaning) or 'any length'}; near-duplicates once: see statistics.html",
         }
-    )  # fmt: skip
+    )
 
 
 def datasheet(facts: ReleaseFacts, numbers: Statistics) -> pd.DataFrame:
@@ -448,13 +456,19 @@ def datasheet(facts: ReleaseFacts, numbers: Statistics) -> pd.DataFrame:
             f"recommended parts: {'splits.csv' if facts.parts else 'none'}",
             "Collection process": "see How it was collected, and Sampling and weights",
             "Preprocessing and labelling": "see From claims to sample, and Annotation; "
-            + ("texts are as posted" if release.text and not release.mask_mentions else "accounts named in texts are masked" if release.text else "texts are not in it"),
+            + (
+                "texts are as posted"
+                if release.text and not release.mask_mentions
+                else "accounts named in texts are masked"
+                if release.text
+                else "texts are not in it"
+            ),
             "Uses": "see Purpose, and Limits",
             "Distribution": f"{where or 'no address stated'}; licence: "
             f"{licence.spdx if licence else release.licence or NOT_STATED}",
             "Maintenance": f"version {release.version or NOT_STATED}; contact: {release.contact or NOT_STATED}; maintenance: {_own(facts)}",
         }
-    )  # fmt: skip
+    )
 
 
 def _own(facts: ReleaseFacts) -> str:

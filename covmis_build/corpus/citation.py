@@ -24,10 +24,13 @@ def address_of(facts: ReleaseFacts) -> str:
 def schema_org_person(author: Author) -> dict[str, Any]:
     """Return an author in schema.org's vocabulary, which Croissant, RO-Crate and codemeta use."""
     person: dict[str, Any] = {
-        "@type": "Person", "name": author.plain, "givenName": author.given, "familyName": author.family,
+        "@type": "Person",
+        "name": author.plain,
+        "givenName": author.given,
+        "familyName": author.family,
         "affiliation": {"@type": "Organization", "name": author.affiliation} if author.affiliation else "",
         "@id": ORCID + author.orcid if author.orcid else "",
-    }  # fmt: skip
+    }
     return {name: value for name, value in person.items() if value}
 
 

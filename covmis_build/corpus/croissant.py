@@ -130,12 +130,18 @@ def _responsible(facts: ReleaseFacts, numbers: Statistics) -> Mapping[str, Any]:
         "rai:dataBiases": limits(facts, numbers),
         "rai:dataUseCases": ["Training and testing systems that tell a post's stance towards a claim"],
         "rai:personalSensitiveInformation": [
-            ("Texts of posts, accounts masked" if facts.release.mask_mentions else "Texts of posts, as posted")
+            (
+                "Texts of posts, accounts masked"
+                if facts.release.mask_mentions
+                else "Texts of posts, as posted"
+            )
             if facts.release.text
             else "Ids of posts only; texts are not part of the release"
         ],
-        "rai:dataReleaseMaintenancePlan": f"Write to {facts.release.contact}" if facts.release.contact else None,
-    }  # fmt: skip
+        "rai:dataReleaseMaintenancePlan": f"Write to {facts.release.contact}"
+        if facts.release.contact
+        else None,
+    }
 
 
 def safe_name(title: str) -> str:

@@ -56,9 +56,12 @@ def _rights(stated: str) -> dict[str, str]:
     if licence is None:
         return {"rights": stated}
     return {
-        "rights": licence.name, "rightsUri": licence.url, "rightsIdentifier": licence.spdx,
-        "rightsIdentifierScheme": "SPDX", "schemeUri": "https://spdx.org/licenses/",
-    }  # fmt: skip
+        "rights": licence.name,
+        "rightsUri": licence.url,
+        "rightsIdentifier": licence.spdx,
+        "rightsIdentifierScheme": "SPDX",
+        "schemeUri": "https://spdx.org/licenses/",
+    }
 
 
 def _creator(author: Author) -> dict[str, Any]:

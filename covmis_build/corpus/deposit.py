@@ -60,9 +60,10 @@ def release_checks(options: Release, sealed: Mapping[str, bool]) -> list[Release
     terms = "texts of posts are in it: the platforms' terms mostly forbid passing them on"
     reserve = "no DOI yet: reserve one, set [release] doi, and release again, so that the citation has it"
     return [
-        *checks, ReleaseCheck(not options.text, "ids only, no texts of posts", terms),
+        *checks,
+        ReleaseCheck(not options.text, "ids only, no texts of posts", terms),
         ReleaseCheck(bool(options.doi), "a DOI", reserve),
-    ]  # fmt: skip
+    ]
 
 
 def _checklist(facts: ReleaseFacts) -> str:
@@ -77,7 +78,15 @@ def _checklist(facts: ReleaseFacts) -> str:
     ]
     return "\n".join(
         [
-            f"# Before {markdown(facts.title)} is uploaded", "", "## Missing", "", *lines, "", "## Steps", "",
-            *(f"- [ ] {step}" for step in steps), "",
+            f"# Before {markdown(facts.title)} is uploaded",
+            "",
+            "## Missing",
+            "",
+            *lines,
+            "",
+            "## Steps",
+            "",
+            *(f"- [ ] {step}" for step in steps),
+            "",
         ]
-    )  # fmt: skip
+    )

@@ -102,10 +102,12 @@ def read_plain(path: Path) -> pd.DataFrame | None:
     posts = [f"x:{id_}" if id_.isascii() and id_.isdigit() else id_ for id_ in ids]
     told = pd.DataFrame(
         {
-            "item_id": [f"{number}|{post}" for number, post in enumerate(posts, 1)], "claim_id": "", "post_id": posts,
+            "item_id": [f"{number}|{post}" for number, post in enumerate(posts, 1)],
+            "claim_id": "",
+            "post_id": posts,
             "native_id": [post.partition(":")[2] or post for post in posts],
         }
-    )  # fmt: skip
+    )
     given = table.rename(columns={"text": "text as given"}).add_prefix(GIVEN)
     return pd.concat([told, given], axis=1)
 

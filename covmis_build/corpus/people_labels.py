@@ -20,11 +20,26 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SCHEMA = pa.schema(
-    [(name, pa.string()) for name in (
-        "annotation_id", "item_id", "claim_id", "post_id", "round", "phase", "annotator", "status", "label",
-        "sub_label", "guideline", "time", "gold", "how",
-    )]
-)  # fmt: skip
+    [
+        (name, pa.string())
+        for name in (
+            "annotation_id",
+            "item_id",
+            "claim_id",
+            "post_id",
+            "round",
+            "phase",
+            "annotator",
+            "status",
+            "label",
+            "sub_label",
+            "guideline",
+            "time",
+            "gold",
+            "how",
+        )
+    ]
+)
 MEANINGS = {
     "annotation_id": "the annotation",
     **{name: meanings("items")[name] for name in ("item_id", "claim_id", "post_id")},

@@ -40,8 +40,9 @@ UNSTATED = "No licence has been stated"
 def settings_told(facts: ReleaseFacts) -> str:
     """Return settings.toml: the settings that governed the data, without paths and people."""
     kept = {
-        name: getattr(facts, name) for name in ("labels", "retrieval", "cleaning", "sampling", "annotation", "release")
-    }  # fmt: skip
+        name: getattr(facts, name)
+        for name in ("labels", "retrieval", "cleaning", "sampling", "annotation", "release")
+    }
     head = "# The settings that governed this release; places on a machine, the seed and people's codes are left out.\n"
     lines = settings_toml(Settings(facts.title, **kept)).splitlines()
     return head + "\n".join(line for line in lines if not line.startswith(("seed = ", "build = "))) + "\n"
@@ -91,46 +92,85 @@ def ro_crate(facts: ReleaseFacts, lead: str, data: Sequence[ReleasedFile], texts
         for name in ("p_claim", "p_sample", "weight")
     ]
     root: dict[str, Any] = {
-        "@id": "./", "@type": "Dataset", "name": facts.title, "description": lead, "datePublished": facts.date,
-        "version": facts.release.version, "identifier": address_of(facts), "funder": facts.release.funding,
+        "@id": "./",
+        "@type": "Dataset",
+        "name": facts.title,
+        "description": lead,
+        "datePublished": facts.date,
+        "version": facts.release.version,
+        "identifier": address_of(facts),
+        "funder": facts.release.funding,
         "license": _ref(licence.url) if licence else facts.release.licence or UNSTATED,
         "author": [_ref(person["@id"]) for person in people],
-        "conformsTo": [_ref(profile) for profile in PROFILES], "mainEntity": _ref(WORKFLOW),
-        "hasPart": [_ref(WORKFLOW), *outputs], "mentions": [_ref("#run"), *(_ref(action["@id"]) for action in actions)],
+        "conformsTo": [_ref(profile) for profile in PROFILES],
+        "mainEntity": _ref(WORKFLOW),
+        "hasPart": [_ref(WORKFLOW), *outputs],
+        "mentions": [_ref("#run"), *(_ref(action["@id"]) for action in actions)],
         "variableMeasured": [_ref(chance["@id"]) for chance in chances],
-    }  # fmt: skip
+    }
     workflow = {
-        "@id": WORKFLOW, "@type": ["File", "SoftwareSourceCode", "ComputationalWorkflow"],
-        "name": f"Settings of {facts.title}", "programmingLanguage": _ref(SOFTWARE), "encodingFormat": KINDS[".toml"],
+        "@id": WORKFLOW,
+        "@type": ["File", "SoftwareSourceCode", "ComputationalWorkflow"],
+        "name": f"Settings of {facts.title}",
+        "programmingLanguage": _ref(SOFTWARE),
+        "encodingFormat": KINDS[".toml"],
         "description": "What covmis was told: from claims to queries, posts, sample and rounds.",
-        "license": root["license"], "input": _ref("#claims"), "output": _ref("#corpus"),
-    }  # fmt: skip
+        "license": root["license"],
+        "input": _ref("#claims"),
+        "output": _ref("#corpus"),
+    }
     run = {
-        "@id": "#run", "@type": "CreateAction", "name": f"covmis release of {facts.title}", "instrument": _ref(WORKFLOW),
-        "endTime": facts.date, "result": outputs, "actionStatus": "http://schema.org/CompletedActionStatus",
+        "@id": "#run",
+        "@type": "CreateAction",
+        "name": f"covmis release of {facts.title}",
+        "instrument": _ref(WORKFLOW),
+        "endTime": facts.date,
+        "result": outputs,
+        "actionStatus": "http://schema.org/CompletedActionStatus",
         "description": "The release, from the rounds as they were frozen, labelled and sealed.",
         **({"agent": _ref(people[0]["@id"])} if people else {}),
         "object": [_ref(action["@id"]) for action in _sealed(facts)],
-    }  # fmt: skip
+    }
     parameters = [
-        _parameter("#claims", "claims", "the list of claims"), _parameter("#corpus", "corpus", "the labelled posts")
-    ]  # fmt: skip
+        _parameter("#claims", "claims", "the list of claims"),
+        _parameter("#corpus", "corpus", "the labelled posts"),
+    ]
     graph = [
         {
-            "@id": "ro-crate-metadata.json", "@type": "CreativeWork", "about": _ref("./"),
+            "@id": "ro-crate-metadata.json",
+            "@type": "CreativeWork",
+            "about": _ref("./"),
             "conformsTo": [_ref("https://w3id.org/ro/crate/1.1"), _ref(PROFILES[2])],
         },
-        {name: value for name, value in root.items() if value}, workflow, run, *actions, *_sealed(facts), *parameters,
-        *files, *({"@type": "Person", **person} for person in people), *employers,
+        {name: value for name, value in root.items() if value},
+        workflow,
+        run,
+        *actions,
+        *_sealed(facts),
+        *parameters,
+        *files,
+        *({"@type": "Person", **person} for person in people),
+        *employers,
         *chances,
         {
-            "@id": SOFTWARE, "@type": ["ComputerLanguage", "SoftwareApplication"], "name": "covmis",
-            "identifier": _ref("https://pypi.org/project/covmis/"), "url": _ref("https://pypi.org/project/covmis/"),
+            "@id": SOFTWARE,
+            "@type": ["ComputerLanguage", "SoftwareApplication"],
+            "name": "covmis",
+            "identifier": _ref("https://pypi.org/project/covmis/"),
+            "url": _ref("https://pypi.org/project/covmis/"),
             "softwareVersion": facts.version,
         },
-        *({"@id": profile, "@type": "CreativeWork", "name": profile.split("/")[-2], "version": profile.split("/")[-1]} for profile in PROFILES),
+        *(
+            {
+                "@id": profile,
+                "@type": "CreativeWork",
+                "name": profile.split("/")[-2],
+                "version": profile.split("/")[-1],
+            }
+            for profile in PROFILES
+        ),
         *([{"@id": licence.url, "@type": "CreativeWork", "name": licence.name}] if licence else []),
-    ]  # fmt: skip
+    ]
     return _written({"@context": CONTEXT, "@graph": graph})
 
 
@@ -141,43 +181,59 @@ def _stage(stage: StageFacts, facts: ReleaseFacts) -> dict[str, Any]:
     """Return a stage of the ledger with the hashes of its tables."""
     tables = ", ".join(f"{table} sha256 {digest}" for table, digest in stage.tables.items())
     return {
-        "@id": f"#stage-{stage.name}", "@type": "CreateAction", "name": f"covmis run {stage.name}",
-        "instrument": _ref(SOFTWARE), "endTime": facts.date, "actionStatus": "http://schema.org/CompletedActionStatus",
-        "description": f"With covmis {stage.version}. Tables: {tables}.", "result": _ref("corpus.parquet"),
-    }  # fmt: skip
+        "@id": f"#stage-{stage.name}",
+        "@type": "CreateAction",
+        "name": f"covmis run {stage.name}",
+        "instrument": _ref(SOFTWARE),
+        "endTime": facts.date,
+        "actionStatus": "http://schema.org/CompletedActionStatus",
+        "description": f"With covmis {stage.version}. Tables: {tables}.",
+        "result": _ref("corpus.parquet"),
+    }
 
 
 def _round(round_: RoundFacts, facts: ReleaseFacts) -> dict[str, Any]:
     sealed = f", sealed {round_.seal}" if round_.seal else ", not sealed"
     kept = "" if round_.pilot else f"; {round_.kappa.name} {round_.kappa}" if round_.kappa else ""
     return {
-        "@id": f"#round-{round_.name}", "@type": "CreateAction", "name": f"Round {round_.name} of annotation",
-        "instrument": _ref(SOFTWARE), "endTime": facts.date, "actionStatus": "http://schema.org/CompletedActionStatus",
+        "@id": f"#round-{round_.name}",
+        "@type": "CreateAction",
+        "name": f"Round {round_.name} of annotation",
+        "instrument": _ref(SOFTWARE),
+        "endTime": facts.date,
+        "actionStatus": "http://schema.org/CompletedActionStatus",
         "description": (
             f"{counted(round_.items, 'items')} on {counted(round_.claims, 'claims')}, {round_.for_people} judged by people, guideline "
             f"{round_.guideline or 'not recorded'}{sealed}{kept}."
         ),
         "result": _ref("corpus.parquet"),
-    }  # fmt: skip
+    }
 
 
 def _sealed(facts: ReleaseFacts) -> list[dict[str, Any]]:
     """Return the seals, each as an input of the release."""
     return [
         {
-            "@id": f"#seal-{round_.name}", "@type": "PropertyValue", "name": f"seal of round {round_.name}",
-            "value": round_.seal, "propertyID": "sha256",
+            "@id": f"#seal-{round_.name}",
+            "@type": "PropertyValue",
+            "name": f"seal of round {round_.name}",
+            "value": round_.seal,
+            "propertyID": "sha256",
         }
         for round_ in facts.rounds
         if round_.seal and not round_.pilot
-    ]  # fmt: skip
+    ]
 
 
 def _parameter(at: str, name: str, about: str) -> dict[str, Any]:
     return {
-        "@id": at, "@type": "FormalParameter", "name": name, "description": about, "additionalType": "Dataset",
+        "@id": at,
+        "@type": "FormalParameter",
+        "name": name,
+        "description": about,
+        "additionalType": "Dataset",
         "conformsTo": _ref("https://bioschemas.org/profiles/FormalParameter/1.0-RELEASE"),
-    }  # fmt: skip
+    }
 
 
 def _software(facts: ReleaseFacts) -> list[dict[str, str]]:

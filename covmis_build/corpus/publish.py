@@ -65,16 +65,38 @@ HUGGING_FACE = "huggingface"
 BUNDLE = "bundle.zip"
 CRATE = "ro-crate-metadata.json"
 ALWAYS = (
-    *(f"corpus.{name}" for name in convert.FORMATS), f"{STANCE}.csv", "card.md", "card.html", "methods.md", "statistics.html",
-    "statistics.tex", STATISTICS, FACTS, "croissant.json", "datapackage.json", "datacite.json", "codemeta.json", CRATE,
-    "settings.toml", "citation.bib", "read_with_r.R", "read_with_pandas.py", f"{HUGGING_FACE}/README.md",
-)  # fmt: skip
+    *(f"corpus.{name}" for name in convert.FORMATS),
+    f"{STANCE}.csv",
+    "card.md",
+    "card.html",
+    "methods.md",
+    "statistics.html",
+    "statistics.tex",
+    STATISTICS,
+    FACTS,
+    "croissant.json",
+    "datapackage.json",
+    "datacite.json",
+    "codemeta.json",
+    CRATE,
+    "settings.toml",
+    "citation.bib",
+    "read_with_r.R",
+    "read_with_pandas.py",
+    f"{HUGGING_FACE}/README.md",
+)
 SOMETIMES = (
-    f"{ANNOTATIONS}.csv", f"{ANNOTATIONS}.parquet",
-    *(f"{name}.csv" for name in (SOFT_LABELS, SPLITS, WEIGHTS, PAIRS, MISINFORMATION)), *SURVEY_SCRIPTS,
-    "CITATION.cff", "LICENCE.txt", f"{HUGGING_FACE}/{ANNOTATIONS}.parquet", f"{HUGGING_FACE}/corpus.parquet",
-    *(f"{HUGGING_FACE}/{part}.parquet" for part in PARTS), BUNDLE,
-)  # fmt: skip
+    f"{ANNOTATIONS}.csv",
+    f"{ANNOTATIONS}.parquet",
+    *(f"{name}.csv" for name in (SOFT_LABELS, SPLITS, WEIGHTS, PAIRS, MISINFORMATION)),
+    *SURVEY_SCRIPTS,
+    "CITATION.cff",
+    "LICENCE.txt",
+    f"{HUGGING_FACE}/{ANNOTATIONS}.parquet",
+    f"{HUGGING_FACE}/corpus.parquet",
+    *(f"{HUGGING_FACE}/{part}.parquet" for part in PARTS),
+    BUNDLE,
+)
 """Optional files of a release."""
 
 

@@ -57,32 +57,47 @@ class Resource:
 
 
 PEOPLE = Resource(
-    ANNOTATIONS, "A row is what one person, or a discussion, said of an item.", ("annotation_id",),
-    people_labels.SCHEMA, people_labels.MEANINGS,
-    {"status": ("given", "skipped"), "phase": ("independent", "discussion", "adjudication")}, parquet=True,
-)  # fmt: skip
+    ANNOTATIONS,
+    "A row is what one person, or a discussion, said of an item.",
+    ("annotation_id",),
+    people_labels.SCHEMA,
+    people_labels.MEANINGS,
+    {"status": ("given", "skipped"), "phase": ("independent", "discussion", "adjudication")},
+    parquet=True,
+)
 DIVIDED = Resource(
-    SPLITS, "The part of each item, for training, choosing and testing systems.", ("item_id",),
+    SPLITS,
+    "The part of each item, for training, choosing and testing systems.",
+    ("item_id",),
     pa.schema([(name, pa.string()) for name in ("item_id", "part", "group")]),
     {
-        "item_id": people_labels.MEANINGS["item_id"], "part": "what the item is for",
+        "item_id": people_labels.MEANINGS["item_id"],
+        "part": "what the item is for",
         "group": "the first item of those that must stay in one part",
     },
     {"part": PARTS},
-)  # fmt: skip
+)
 PAIRED = Resource(
-    PAIRS, "How likely two posts of a claim were to be drawn together.", ("item_id", "with_item_id"),
+    PAIRS,
+    "How likely two posts of a claim were to be drawn together.",
+    ("item_id", "with_item_id"),
     pa.schema([("item_id", pa.string()), ("with_item_id", pa.string()), ("p_both", pa.float64())]),
     {"item_id": "the one", "with_item_id": "the other", "p_both": "the probability that both were drawn"},
-)  # fmt: skip
+)
 IN_COVMIS_SHAPE = Resource(
-    STANCE, "The corpus in the shape in which COVMis-Stance was published.", ("mid", "tweet_id"),
-    pa.schema([(name, pa.string()) for name in covmis_shape.STANCE]), covmis_shape.STANCE,
-)  # fmt: skip
+    STANCE,
+    "The corpus in the shape in which COVMis-Stance was published.",
+    ("mid", "tweet_id"),
+    pa.schema([(name, pa.string()) for name in covmis_shape.STANCE]),
+    covmis_shape.STANCE,
+)
 CLAIMS = Resource(
-    MISINFORMATION, "The claims with their queries, as COVMis-Stance published them; several in a cell, one a line.",
-    ("mid",), pa.schema([(name, pa.string()) for name in covmis_shape.MISINFORMATION]), covmis_shape.MISINFORMATION,
-)  # fmt: skip
+    MISINFORMATION,
+    "The claims with their queries, as COVMis-Stance published them; several in a cell, one a line.",
+    ("mid",),
+    pa.schema([(name, pa.string()) for name in covmis_shape.MISINFORMATION]),
+    covmis_shape.MISINFORMATION,
+)
 
 
 def corpus_resource(facts: ReleaseFacts, labels: Sequence[str]) -> Resource:
@@ -90,18 +105,25 @@ def corpus_resource(facts: ReleaseFacts, labels: Sequence[str]) -> Resource:
     schema = tables.SCHEMAS["corpus"]
     kept = [schema.field(name) for name in convert.columns(text=facts.release.text)]
     return Resource(
-        "corpus", "A row is a post and the claim that it was found for.", ("item_id",),
-        pa.schema([(field.name, field.type) for field in kept]), records.meanings("corpus"), {"label": labels, "kind": (*KINDS, RANKED)},
+        "corpus",
+        "A row is a post and the claim that it was found for.",
+        ("item_id",),
+        pa.schema([(field.name, field.type) for field in kept]),
+        records.meanings("corpus"),
+        {"label": labels, "kind": (*KINDS, RANKED)},
         parquet=True,
-    )  # fmt: skip
+    )
 
 
 def soft_resource(labels: Sequence[str]) -> Resource:
     """Describe the soft labels of this scheme."""
     return Resource(
-        SOFT_LABELS, "The shares of people who gave an item each label, before any discussion.", ("item_id",),
-        people_labels.soft_schema(labels), people_labels.soft_meanings(labels),
-    )  # fmt: skip
+        SOFT_LABELS,
+        "The shares of people who gave an item each label, before any discussion.",
+        ("item_id",),
+        people_labels.soft_schema(labels),
+        people_labels.soft_meanings(labels),
+    )
 
 
 def weights_resource(columns: Sequence[str]) -> Resource:
@@ -109,18 +131,22 @@ def weights_resource(columns: Sequence[str]) -> Resource:
     told = {
         **{name: people_labels.MEANINGS[name] for name in ("item_id", "claim_id")},
         "design": "how the post was drawn: poisson (by its own probability) or two_phase (a fixed number a claim)",
-        "rule": "the label that a rule set, whoever judged it later", "p_audit": "the probability that people checked the rule's label, once the post was drawn; 1 where no rule set a label",
+        "rule": "the label that a rule set, whoever judged it later",
+        "p_audit": "the probability that people checked the rule's label, once the post was drawn; 1 where no rule set a label",
         "weight": "the corpus' weight",
-    }  # fmt: skip
+    }
     numbers = [name for name in columns if name not in told]
     chances = ("p_audit", "weight")
     types = [(name, pa.string()) for name in told if name not in chances]
     types += [(name, pa.float64()) for name in (*chances, *numbers)]
     return Resource(
-        WEIGHTS, "Weights, and those of the jackknife that leaves out one claim at a time (JK1).", ("item_id",),
-        pa.schema(types), told | {name: f"the weight in replicate {name.removeprefix('weight_')}" for name in numbers},
+        WEIGHTS,
+        "Weights, and those of the jackknife that leaves out one claim at a time (JK1).",
+        ("item_id",),
+        pa.schema(types),
+        told | {name: f"the weight in replicate {name.removeprefix('weight_')}" for name in numbers},
         {"design": DESIGN_NAMES},
-    )  # fmt: skip
+    )
 
 
 def resources_of(folder: Path, facts: ReleaseFacts, labels: Sequence[str]) -> list[Resource]:

@@ -136,10 +136,11 @@ def check_root(folder: Path) -> list[Check]:
     told = _names(differ) or f"the files have {root}; {FACTS} names {facts.root or 'none'}"
     return [
         Check(
-            "the root hash that facts and card name is that of the files", named and not differ,
+            "the root hash that facts and card name is that of the files",
+            named and not differ,
             f"{root}, {facts.sealed_rounds}" if named and not differ else told,
         )
-    ]  # fmt: skip
+    ]
 
 
 def check_bundle(manifest: Manifest, files: Mapping[str, bytes]) -> list[Check]:

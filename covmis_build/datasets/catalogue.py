@@ -88,10 +88,16 @@ def described_in(name: str, told: dict[str, Any], file: Path | str) -> Dataset:
         layouts = tuple(_layout(layout, file) for layout in told["layouts"])
         words = {key: str(told.get(key, "")) for key in ("terms", "source", "instructions", "citation")}
         return Dataset(
-            name=name, title=str(told["title"]), scheme=scheme, folder=_inside(told.get("folder", name), file),
-            layouts=layouts, licence=str(told["licence"]), notes=tuple(map(str, told.get("notes", ()))),
-            published=_published(told["published"], file) if "published" in told else None, **words,
-        )  # fmt: skip
+            name=name,
+            title=str(told["title"]),
+            scheme=scheme,
+            folder=_inside(told.get("folder", name), file),
+            layouts=layouts,
+            licence=str(told["licence"]),
+            notes=tuple(map(str, told.get("notes", ()))),
+            published=_published(told["published"], file) if "published" in told else None,
+            **words,
+        )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise InputError(
             f"describes no corpus: {type(error).__name__}: {error}",
@@ -127,9 +133,12 @@ def _layout(told: Mapping[str, Any], file: Path | str) -> Layout:
         return Layout(str(told.get("name", kind)), tuple(listed), reader, bool(told.get("has_text")))
     _only(told["columns"], FIELDS, "columns: ", file)
     columns = Columns(
-        dict(told["columns"]), {str(old): str(new) for old, new in told.get("labels", {}).items()},
-        str(told.get("times", "")), tuple(told.get("header", ())), frozenset(map(str, told.get("drop", ()))),
-    )  # fmt: skip
+        dict(told["columns"]),
+        {str(old): str(new) for old, new in told.get("labels", {}).items()},
+        str(told.get("times", "")),
+        tuple(told.get("header", ())),
+        frozenset(map(str, told.get("drop", ()))),
+    )
     main = [(entry["path"], dict(entry.get("set", {}))) for entry in told["files"] if not entry.get("beside")]
     return Layout(
         str(told.get("name", "table")), tuple(listed), rows_of(columns, main), bool(told.get("has_text"))

@@ -39,11 +39,15 @@ def overview(home: Path) -> list[dict[str, Any]]:
         layout = complete_layout(dataset, home)
         rows.append(
             {
-                "name": dataset.name, "title": dataset.title, "scheme": dataset.scheme,
-                "labels": list(SCHEMES[dataset.scheme]), "licence": dataset.licence,
-                "here": layout is not None, "layout": layout.name if layout else None,
+                "name": dataset.name,
+                "title": dataset.title,
+                "scheme": dataset.scheme,
+                "labels": list(SCHEMES[dataset.scheme]),
+                "licence": dataset.licence,
+                "here": layout is not None,
+                "layout": layout.name if layout else None,
             }
-        )  # fmt: skip
+        )
     return rows
 
 
@@ -61,19 +65,31 @@ class Described(Result):
         dataset = self.dataset
         layouts = [
             {
-                "name": layout.name, "has_text": layout.has_text,
-                "files": [{"path": file.path, "sha256": file.sha256, "url": file.url} for file in layout.files],
+                "name": layout.name,
+                "has_text": layout.has_text,
+                "files": [
+                    {"path": file.path, "sha256": file.sha256, "url": file.url} for file in layout.files
+                ],
             }
             for layout in dataset.layouts
-        ]  # fmt: skip
+        ]
         return {
-            "name": dataset.name, "title": dataset.title, "scheme": dataset.scheme,
-            "labels": list(SCHEMES[dataset.scheme]), "licence": dataset.licence, "terms": dataset.terms,
-            "source": dataset.source, "instructions": dataset.instructions, "citation": dataset.citation,
-            "notes": list(dataset.notes), "folder": dataset.folder, "layouts": layouts,
+            "name": dataset.name,
+            "title": dataset.title,
+            "scheme": dataset.scheme,
+            "labels": list(SCHEMES[dataset.scheme]),
+            "licence": dataset.licence,
+            "terms": dataset.terms,
+            "source": dataset.source,
+            "instructions": dataset.instructions,
+            "citation": dataset.citation,
+            "notes": list(dataset.notes),
+            "folder": dataset.folder,
+            "layouts": layouts,
             "published": dataset.published and asdict(dataset.published),
-            "here": self.here.name if self.here else None, "counts": self.counts,
-        }  # fmt: skip
+            "here": self.here.name if self.here else None,
+            "counts": self.counts,
+        }
 
     @property
     def summary(self) -> Summary:
@@ -98,10 +114,19 @@ def described(name: str, home: Path) -> Described:
 
 
 def convert(  # noqa: PLR0913 - every option is named
-    names: Sequence[str], home: Path, *, labels: str | Mapping[str, str] = "", expected: Mapping[str, float] | None = None,
-    keep: str = "against", drop_denied: bool = False, split: Sequence[str] = (), covid_twitter: bool = False,
-    seed: int = 20220405, layout: str = "", check: bool = True,
-) -> pd.DataFrame:  # fmt: skip
+    names: Sequence[str],
+    home: Path,
+    *,
+    labels: str | Mapping[str, str] = "",
+    expected: Mapping[str, float] | None = None,
+    keep: str = "against",
+    drop_denied: bool = False,
+    split: Sequence[str] = (),
+    covid_twitter: bool = False,
+    seed: int = 20220405,
+    layout: str = "",
+    check: bool = True,
+) -> pd.DataFrame:
     """Return one table of one or several corpora, with the column `part` for the corpus.
 
     `labels` is a target scheme or a map. `expected` names corpora to undersample to about this many rows per class, except

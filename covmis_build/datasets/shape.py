@@ -98,10 +98,15 @@ class Dataset:
     def sentences(self) -> list[str]:
         """Return what users should know first."""
         return [
-            self.title, "", f"Licence: {self.licence}.", f"Terms: {self.terms}", f"Source: {self.source}",
-            f"Cite: {self.citation}", *(f"Note: {note}" for note in self.notes),
+            self.title,
+            "",
+            f"Licence: {self.licence}.",
+            f"Terms: {self.terms}",
+            f"Source: {self.source}",
+            f"Cite: {self.citation}",
+            *(f"Note: {note}" for note in self.notes),
             *([self.published.sentence()] if self.published else []),
-        ]  # fmt: skip
+        ]
 
 
 EPOCH = 1288834974657

@@ -49,9 +49,10 @@ def rows_of(
                     continue
                 if columns.labels and values["label"] not in columns.labels:
                     raise InputError(
-                        f"the label '{values['label']}' is unknown", file=cells.path,
+                        f"the label '{values['label']}' is unknown",
+                        file=cells.path,
                         remedy=f"Known: {', '.join(columns.labels)}",
-                    )  # fmt: skip
+                    )
                 if columns.labels:
                     values["label"] = columns.labels[values["label"]]
                 if columns.times:

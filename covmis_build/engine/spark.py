@@ -40,7 +40,7 @@ from covmis_build.engine.pieces import (
     plain_schema,
     schema_of,
     unpacked,
-)  # fmt: skip
+)
 from covmis_build.engine.spark_frames import KEPT, ddl, is_here, settled
 from covmis_build.errors import MissingExtra
 

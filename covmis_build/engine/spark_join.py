@@ -213,9 +213,12 @@ def _members(placed: DataFrame, labels: DataFrame, body: DataFrame, corpus: Corp
     )
     group = "PARTITION BY scope, label"
     named = grouped.selectExpr(
-        "scope", "post_id", "row", f"MIN(post_id) OVER ({group}) AS group_id",
+        "scope",
+        "post_id",
+        "row",
+        f"MIN(post_id) OVER ({group}) AS group_id",
         f"MIN(STRUCT(priority, post_id, row)) OVER ({group}) AS first",
-    ).selectExpr("scope", "post_id", "row", "group_id", "first.post_id AS kept", "first.row AS kept_row")  # fmt: skip
+    ).selectExpr("scope", "post_id", "row", "group_id", "first.post_id AS kept", "first.row AS kept_row")
     named = settled(named)
     pairs = named.where("row <> kept_row").selectExpr(
         "LEAST(row, kept_row) AS a", "GREATEST(row, kept_row) AS b"

@@ -106,8 +106,9 @@ def check(session: SparkSession, files: Sequence[Path] = ()) -> None:
             far = isinstance(place(file), Address)
             remedy = (
                 "Give the workers credentials and endpoint in their own environment, or with --conf spark.executorEnv.NAME=VALUE"
-                if far else "Put the archive into a bucket, or mount it at the same place on every worker"
-            )  # fmt: skip
+                if far
+                else "Put the archive into a bucket, or mount it at the same place on every worker"
+            )
             raise (ServiceError if far else InputError)(
                 f"worker {worker.host} cannot read it: {reason}",
                 file=file,

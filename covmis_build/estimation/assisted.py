@@ -80,6 +80,10 @@ def assisted_estimate(  # noqa: PLR0913 - the sample, its predictions, the desig
     edge = 1e-6 if variance > 0 else 0.0  # if nothing varies, 0 and 1 are ordinary values
     low, high = plain.bounds
     return replace(
-        plain, value=min(max(value, low + edge), high - edge), variance=variance, worth=plain.worth / (1 - explained),
-        strength=moved, r_squared=explained,
-    )  # fmt: skip
+        plain,
+        value=min(max(value, low + edge), high - edge),
+        variance=variance,
+        worth=plain.worth / (1 - explained),
+        strength=moved,
+        r_squared=explained,
+    )

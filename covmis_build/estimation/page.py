@@ -104,12 +104,19 @@ def _shown(shares: pd.DataFrame) -> pd.DataFrame:
 
     rows = [
         (
-            Estimand(row["estimand"]).in_words, row["name"] or row["scope"], row["label"], row["share"],
-            between(row["low"], row["high"]), as_integer(row["effective_n"]), bool(row["flagged"]), row["unweighted"],
-            as_integer(row["total"]), between(row["total_low"], row["total_high"], ",.0f"),
+            Estimand(row["estimand"]).in_words,
+            row["name"] or row["scope"],
+            row["label"],
+            row["share"],
+            between(row["low"], row["high"]),
+            as_integer(row["effective_n"]),
+            bool(row["flagged"]),
+            row["unweighted"],
+            as_integer(row["total"]),
+            between(row["total_low"], row["total_high"], ",.0f"),
         )
         for row in shares.to_dict("records")
-    ]  # fmt: skip
+    ]
     return pd.DataFrame(rows, columns=list(SHOWN), dtype=object)
 
 

@@ -64,18 +64,20 @@ def predictions_for(
         raise InputError(f"has {ids[again].iloc[0]} twice", file=file, remedy="Keep one row per item")
     if not elsewhere and FOLD not in frame.columns:
         raise InputError(
-            "does not say what its model was trained on", file=file,
+            "does not say what its model was trained on",
+            file=file,
             remedy="Say elsewhere = true (--trained-elsewhere) if it never saw this study's labels; otherwise cross-fit by claim and "
             "name each row's part of the claims in a column 'fold'",
-        )  # fmt: skip
+        )
     shares = _shares(frame, labels, file).set_axis(ids)
     wanted = pool[key].astype(str)
     missing = wanted[~wanted.isin(set(ids))]
     if len(missing):
         raise InputError(
             f"has no prediction for {len(missing):,} of {len(pool):,} items, the first is {missing.iloc[0]}",
-            file=file, remedy="A missing prediction is not one of 0.5: predict every item of data/build/items.parquet",
-        )  # fmt: skip
+            file=file,
+            remedy="A missing prediction is not one of 0.5: predict every item of data/build/items.parquet",
+        )
     if not elsewhere:
         _check_folds(
             pool["claim_id"].astype(str), frame[FOLD].astype(str).set_axis(ids).reindex(wanted), file
@@ -137,9 +139,10 @@ def _shares(frame: pd.DataFrame, labels: Sequence[str], file: Path | str) -> pd.
     hard = next((name for name in LABEL_COLUMNS if name in frame.columns), "")
     if not hard:
         raise InputError(
-            f"has no predictions of {', '.join(labels)}", file=file,
+            f"has no predictions of {', '.join(labels)}",
+            file=file,
             remedy=f"Give the columns {', '.join(f'p_{label}' for label in labels)}, or 'prediction'",
-        )  # fmt: skip
+        )
     said = frame[hard].astype(str).str.strip()
     for row, label in enumerate(said, 2):
         if label not in labels:
@@ -154,9 +157,10 @@ def _check_folds(claims: pd.Series, folds: pd.Series, file: Path | str) -> None:
     parts = folds.to_frame("fold").assign(claim=claims.to_numpy()).groupby("claim")["fold"].nunique()
     if (divided := parts > 1).any():
         raise InputError(
-            f"divides claim {parts.index[divided][0]} among folds", file=file,
+            f"divides claim {parts.index[divided][0]} among folds",
+            file=file,
             remedy="Keep all posts of a claim in one fold: its model must not have seen the claim",
-        )  # fmt: skip
+        )
     if folds.nunique() < 2:
         raise InputError(
             "has one fold: its model saw what it predicts",

@@ -66,8 +66,14 @@ class RecallFigures:
 
 
 def recall(
-    found: Drawn, pairs_found: int, missed: Drawn, chances: Floats, *, level: float = 0.95, unseen: str = "mean"
-) -> RecallFigures:  # fmt: skip
+    found: Drawn,
+    pairs_found: int,
+    missed: Drawn,
+    chances: Floats,
+    *,
+    level: float = 0.95,
+    unseen: str = "mean",
+) -> RecallFigures:
     """Return recall within a frame of `pairs_found` matched pairs, and unmatched ones with probabilities `chances`.
 
     Unlabelled pairs are omitted from the values; in the intervals they count as the worse of both answers.
@@ -170,9 +176,14 @@ class StanceFigures(NamedTuple):
 
 
 def stance(
-    found: tuple[Drawn, Floats], missed: tuple[Drawn, Floats], of: Floats, among: Floats, every: float, *,
+    found: tuple[Drawn, Floats],
+    missed: tuple[Drawn, Floats],
+    of: Floats,
+    among: Floats,
+    every: float,
+    *,
     level: float = 0.95,
-) -> StanceFigures:  # fmt: skip
+) -> StanceFigures:
     """Return the share of relevant pairs that have a label: `of` and `among` are the sampled pairs, matched ones first.
 
     `of`: 1 if a pair is relevant and has the label, 0 if not, NaN if unknown; `among`: the same for all other labels.

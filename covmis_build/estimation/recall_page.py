@@ -30,9 +30,15 @@ SHARED = {
 
 
 def recall_page(
-    title: str, report: RecallReport, steps: Sequence[tuple[str, float]], *, examples: pd.DataFrame,
-    shared: pd.DataFrame, queries: pd.DataFrame, told: Sequence[str],
-) -> str:  # fmt: skip
+    title: str,
+    report: RecallReport,
+    steps: Sequence[tuple[str, float]],
+    *,
+    examples: pd.DataFrame,
+    shared: pd.DataFrame,
+    queries: pd.DataFrame,
+    told: Sequence[str],
+) -> str:
     """Return the page's HTML. `steps` are counts of pairs from the frame to the corpus; `examples` are missed posts (claim, post).
 
     `shared` and `queries` are missed posts' common words and queries that match them; `told` are findings on links and
@@ -40,11 +46,19 @@ def recall_page(
     """
     whole = report.figures.iloc[0]
     tiles = [
-        ("Found, of the frame", _share(whole["recall"]), f"{_share(whole['low'])} to {_share(whole['high'])}"),
+        (
+            "Found, of the frame",
+            _share(whole["recall"]),
+            f"{_share(whole['low'])} to {_share(whole['high'])}",
+        ),
         ("Relevant posts found", _count(whole["found"]), "about"),
-        ("Missed", _count(whole["missed"]), f"{_count(whole['missed_low'])} to {_count(whole['missed_high'])}"),
+        (
+            "Missed",
+            _count(whole["missed"]),
+            f"{_count(whole['missed_low'])} to {_count(whole['missed_high'])}",
+        ),
         ("Beyond the frame", f"{report.facts.beyond:,}", "pairs outside the frame"),
-    ]  # fmt: skip
+    ]
     sections = [
         Section(
             "Found and missed posts",
@@ -136,11 +150,16 @@ def _figures(report: RecallReport) -> pd.DataFrame:
     names = {"all": "all queries", "kind": "kind", "claim": "claim"}
     rows = [
         (
-            names[row["scope"]], str(row["name"]).replace("_", " "), row["recall"], f"{row['low']:.3f} to {row['high']:.3f}",
-            as_integer(row["missed"]), as_integer(row["labels"]), as_integer(row["relevant"]),
+            names[row["scope"]],
+            str(row["name"]).replace("_", " "),
+            row["recall"],
+            f"{row['low']:.3f} to {row['high']:.3f}",
+            as_integer(row["missed"]),
+            as_integer(row["labels"]),
+            as_integer(row["relevant"]),
         )
         for row in report.figures.to_dict("records")
-    ]  # fmt: skip
+    ]
     columns = ["of", "name", "recall", "interval", "missed", "labels", "relevant ones"]
     return pd.DataFrame(rows, columns=columns, dtype=object)
 
@@ -148,11 +167,15 @@ def _figures(report: RecallReport) -> pd.DataFrame:
 def _stances(rows: pd.DataFrame) -> pd.DataFrame:
     told = [
         (
-            row["label"], row["share"], f"{row['low']:.3f} to {row['high']:.3f}", round(row["total"]),
-            f"{_count(row['total_low'])} to {_count(row['total_high'])}", row["drawn"],
+            row["label"],
+            row["share"],
+            f"{row['low']:.3f} to {row['high']:.3f}",
+            round(row["total"]),
+            f"{_count(row['total_low'])} to {_count(row['total_high'])}",
+            row["drawn"],
         )
         for row in rows.to_dict("records")
-    ]  # fmt: skip
+    ]
     return pd.DataFrame(
         told, columns=["label", "share", "interval", "relevant posts", "their interval", "drawn"]
     )

@@ -158,17 +158,28 @@ class RecallReport(Result):
     def to_dict(self) -> dict[str, Any]:
         """As `covmis recall report --json` prints it."""
         return {
-            "rounds": list(self.rounds), "level": self.level, "frame": {**asdict(self.facts), "in_words": self.facts.in_words},
-            "figures": self.figures, "unanswered": self.unanswered, "overruled": self.overruled,
-            "stances": self.stances, "without_stance": self.without_stance,
-            "beyond": {"pairs": self.facts.beyond, "room": self._room, "edge": self.edge}, "sentences": self.sentences,
-        }  # fmt: skip
+            "rounds": list(self.rounds),
+            "level": self.level,
+            "frame": {**asdict(self.facts), "in_words": self.facts.in_words},
+            "figures": self.figures,
+            "unanswered": self.unanswered,
+            "overruled": self.overruled,
+            "stances": self.stances,
+            "without_stance": self.without_stance,
+            "beyond": {"pairs": self.facts.beyond, "room": self._room, "edge": self.edge},
+            "sentences": self.sentences,
+        }
 
 
 def report_of(
-    facts: FrameFacts, pairs: pd.DataFrame, labels: Sequence[str], *, rounds: tuple[str, ...], overruled: int,
+    facts: FrameFacts,
+    pairs: pd.DataFrame,
+    labels: Sequence[str],
+    *,
+    rounds: tuple[str, ...],
+    overruled: int,
     level: float = 0.95,
-) -> RecallReport:  # fmt: skip
+) -> RecallReport:
     """Return the report of a frame (table `frame`).
 
     Its sampled pairs have `drawn`, `relevant` (1, 0, NaN: no answer yet), `stance` (one of `labels`, or empty) and
@@ -223,9 +234,12 @@ def _stances(pairs: pd.DataFrame, labels: Sequence[str], every: float, level: fl
 def _figures(pairs: pd.DataFrame, level: float) -> RecallFigures:
     found, missed = pairs[pairs["found"]], pairs[~pairs["found"]]
     return recall(
-        _drawn(found[found["drawn"]]), len(found), _drawn(missed[missed["drawn"]]),
-        missed["p_sample"].to_numpy(dtype=np.float64), level=level,
-    )  # fmt: skip
+        _drawn(found[found["drawn"]]),
+        len(found),
+        _drawn(missed[missed["drawn"]]),
+        missed["p_sample"].to_numpy(dtype=np.float64),
+        level=level,
+    )
 
 
 def _drawn(pairs: pd.DataFrame) -> Drawn:
@@ -240,9 +254,13 @@ def _row(scope: str, name: str, at: Figure, figures: RecallFigures | None = None
     if figures is None:
         return row
     return row | {
-        "found": figures.found.value, "missed": figures.missed.value, "missed_low": figures.missed.low,
-        "missed_high": figures.missed.high, "labels": figures.labels, "relevant": figures.relevant,
-    }  # fmt: skip
+        "found": figures.found.value,
+        "missed": figures.missed.value,
+        "missed_low": figures.missed.low,
+        "missed_high": figures.missed.high,
+        "labels": figures.labels,
+        "relevant": figures.relevant,
+    }
 
 
 def _percent(share: float) -> str:

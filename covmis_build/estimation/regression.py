@@ -119,10 +119,17 @@ class Regression(Result):
         head = f"Term & Coefficient & SE & {self.level * 100:.0f}\\% interval & $p$ \\\\"
         return "\n".join(
             [
-                f"% {self.sentence}", "\\begin{tabular}{lrrrr}", "\\toprule", head, "\\midrule", *rows, "\\bottomrule",
-                "\\end{tabular}", "",
+                f"% {self.sentence}",
+                "\\begin{tabular}{lrrrr}",
+                "\\toprule",
+                head,
+                "\\midrule",
+                *rows,
+                "\\bottomrule",
+                "\\end{tabular}",
+                "",
             ]
-        )  # fmt: skip
+        )
 
     def write(self, path: Path) -> None:
         """Write one file in the format of its extension: .csv, .tex or .json."""
@@ -173,18 +180,36 @@ def regression(  # noqa: PLR0913 - a regression and what is known of its sample,
     x, terms, references = _columns(rows, formula.terms)
     claims = np.unique(rows["claim_id"].astype(str), return_inverse=True)[1]
     fit = regress(
-        x, y, weights, family=family, n=n, chances=chances[labelled], claims=claims if over == "claims" else None,
+        x,
+        y,
+        weights,
+        family=family,
+        n=n,
+        chances=chances[labelled],
+        claims=claims if over == "claims" else None,
         level=level,
-    )  # fmt: skip
+    )
     table = pd.DataFrame(
-        [(term, each.value, np.nan if each.why else each.standard_error, each.low, each.high, each.p())
-         for term, each in zip(terms, fit.coefficients, strict=True)], columns=COLUMNS,
-    )  # fmt: skip
+        [
+            (term, each.value, np.nan if each.why else each.standard_error, each.low, each.high, each.p())
+            for term, each in zip(terms, fit.coefficients, strict=True)
+        ],
+        columns=COLUMNS,
+    )
     first = fit.coefficients[0]
     return Regression(
-        str(formula), family, table, str(first.interval), n, len(rows), int(claims.max()) + 1, predicted is not None, references,
-        level, first.why,
-    )  # fmt: skip
+        str(formula),
+        family,
+        table,
+        str(first.interval),
+        n,
+        len(rows),
+        int(claims.max()) + 1,
+        predicted is not None,
+        references,
+        level,
+        first.why,
+    )
 
 
 def _columns(rows: pd.DataFrame, terms: Sequence[str]) -> tuple[Floats, list[str], dict[str, str]]:

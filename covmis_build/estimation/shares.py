@@ -95,9 +95,14 @@ class Estimates(Result):
         if stances.empty:
             return self
         rows = stances.rename(columns={"drawn": "n"}).assign(
-            estimand=str(Estimand.FRAME), scope=str(Scope.POOL), name="", over="posts", flagged=False,
-            population=stances["total"].sum(), unweighted=stances["drawn"] / stances["drawn"].sum(),
-        )  # fmt: skip
+            estimand=str(Estimand.FRAME),
+            scope=str(Scope.POOL),
+            name="",
+            over="posts",
+            flagged=False,
+            population=stances["total"].sum(),
+            unweighted=stances["drawn"] / stances["drawn"].sum(),
+        )
         shares = pd.concat([self.shares, rows.reindex(columns=COLUMNS)], ignore_index=True)
         return replace(self, shares=shares, methods=(*self.methods, *report.sentences))
 
@@ -114,8 +119,12 @@ class Estimates(Result):
     def to_dict(self) -> dict[str, Any]:
         """What `covmis estimate --json` prints."""
         return {
-            "estimates": self.shares, "differences": self.differences, "audit": self.audit, "sentences": list(self.methods), "level": self.level,
-        }  # fmt: skip
+            "estimates": self.shares,
+            "differences": self.differences,
+            "audit": self.audit,
+            "sentences": list(self.methods),
+            "level": self.level,
+        }
 
     @property
     def summary(self) -> list[str | pd.DataFrame]:
@@ -230,10 +239,20 @@ def _compared(figures: Mapping[str, _LabelFigures], first: Part, second: Part) -
         covariance = (design.variance(z_one + z_other) - design.variance(z_one - z_other)) / 4
         less = difference(left, right, covariance, level=left.level)
         yield {
-            "label": label, "first": str(first), "second": str(second), "share_first": left.value,
-            "share_second": right.value, "difference": less.value, "low": less.low, "high": less.high, "p": less.p,
-            "over": str(left.interval), "n_first": left.n, "n_second": right.n, "why": left.why or right.why,
-        }  # fmt: skip
+            "label": label,
+            "first": str(first),
+            "second": str(second),
+            "share_first": left.value,
+            "share_second": right.value,
+            "difference": less.value,
+            "low": less.low,
+            "high": less.high,
+            "p": less.p,
+            "over": str(left.interval),
+            "n_first": left.n,
+            "n_second": right.n,
+            "why": left.why or right.why,
+        }
 
 
 def _of_the_claims(pool: pd.DataFrame, corpus: pd.DataFrame) -> pd.DataFrame | None:
@@ -527,21 +546,33 @@ class _LabelFigures:
     def _row(self, scope: str, name: str, here: Mask, band: float | None = None) -> dict[str, Any]:
         share = self._share(scope, name, here, self.level, self.y)
         row: dict[str, Any] = {
-            "scope": str(scope), "name": name, "share": share.value, "standard_error": share.standard_error,
-            "low": share.low, "high": share.high, "over": str(share.interval), "why": share.why, "effective_n": share.effective_n,
-            "flagged": share.flagged, "design_effect": share.design_effect, "n": share.n,
+            "scope": str(scope),
+            "name": name,
+            "share": share.value,
+            "standard_error": share.standard_error,
+            "low": share.low,
+            "high": share.high,
+            "over": str(share.interval),
+            "why": share.why,
+            "effective_n": share.effective_n,
+            "flagged": share.flagged,
+            "design_effect": share.design_effect,
+            "n": share.n,
             "unweighted": float((self.source.corpus["label"] == self.label).to_numpy()[here].mean()),
-            "strength": share.strength, "r_squared": share.r_squared,
-        }  # fmt: skip
+            "strength": share.strength,
+            "r_squared": share.r_squared,
+        }
         if band is not None:
             wide = self._share(scope, name, here, band, self.y)
             row |= {"band_low": wide.low, "band_high": wide.high}
         if self.people is not None:
             told = self._share(scope, name, here, self.level, self.y, self.people)
             row |= {
-                "by_people": told.value, "by_people_low": told.low, "by_people_high": told.high,
+                "by_people": told.value,
+                "by_people_low": told.low,
+                "by_people_high": told.high,
                 "by_people_over": str(told.interval),
-            }  # fmt: skip
+            }
         if scope == Scope.AVERAGE_CLAIM:
             return row
         population = self.source.population(scope, name)
@@ -550,8 +581,11 @@ class _LabelFigures:
             return row | {"total": share.value * float(weights[here].sum())}
         total = times(share, population)
         return row | {
-            "population": population, "total": total.value, "total_low": total.low, "total_high": total.high,
-        }  # fmt: skip
+            "population": population,
+            "total": total.value,
+            "total_low": total.low,
+            "total_high": total.high,
+        }
 
     def _share(
         self, scope: str, name: str, here: Mask, level: float, y: Floats, said: Floats | None = None
@@ -590,10 +624,18 @@ class _LabelFigures:
                 y, centre, scale, self.source.design, n=inside, extra=extra, expected=expected, level=level
             )
         return assisted_estimate(
-            y, f, (centre, self._centre(f, scale, claims)), scale, self.source.design, n=inside,
-            pool_mean=self.source.predicted_mean(self.label, scope, name), moved=self._strength(y, f), extra=extra,
-            expected=expected, level=level,
-        )  # fmt: skip
+            y,
+            f,
+            (centre, self._centre(f, scale, claims)),
+            scale,
+            self.source.design,
+            n=inside,
+            pool_mean=self.source.predicted_mean(self.label, scope, name),
+            moved=self._strength(y, f),
+            extra=extra,
+            expected=expected,
+            level=level,
+        )
 
     def _strength(self, y: Floats, f: Floats) -> float:
         """Return one λ per label from the whole sample; one per part would need sixty labels in each."""

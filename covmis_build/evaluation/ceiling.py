@@ -62,11 +62,13 @@ class Ceiling:
         raters = counts.sum(axis=1)
         return {
             measure.name: {
-                "person": float(a_person[measure.name][0]), "ceiling": float(np.mean(drawn[measure.name])),
-                "people_items": len(counts), "people": float(raters.mean()),
+                "person": float(a_person[measure.name][0]),
+                "ceiling": float(np.mean(drawn[measure.name])),
+                "people_items": len(counts),
+                "people": float(raters.mean()),
             }
             for measure in chosen.measures
-        }  # fmt: skip
+        }
 
     def _drawn(self, counts: Array) -> Array:
         """Confusion matrices of the best system against simulated gold: (draws, C, C)."""

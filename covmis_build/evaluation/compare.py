@@ -334,12 +334,18 @@ class _Data:
         """Return two systems' values, their difference with its interval, and the effect."""
         deviation = figure.standard_error * np.sqrt(self.units)
         return {
-            "system_a": self.names[first], "system_b": self.names[second], "measure": self.measure,
-            "value_a": float(self.observed[first]), "value_b": float(self.observed[second]),
-            "difference": figure.value, "low": figure.low if interval else np.nan,
-            "high": figure.high if interval else np.nan, "why": figure.why if interval else "",
-            "effect": figure.value / deviation if deviation > 0 else np.nan, "units": self.units,
-        }  # fmt: skip
+            "system_a": self.names[first],
+            "system_b": self.names[second],
+            "measure": self.measure,
+            "value_a": float(self.observed[first]),
+            "value_b": float(self.observed[second]),
+            "difference": figure.value,
+            "low": figure.low if interval else np.nan,
+            "high": figure.high if interval else np.nan,
+            "why": figure.why if interval else "",
+            "effect": figure.value / deviation if deviation > 0 else np.nan,
+            "units": self.units,
+        }
 
     def right(self) -> NDArray[np.bool_]:
         """Return which items each run has correct: (items, runs)."""
@@ -411,8 +417,10 @@ def sentence(row: Mapping[str, Any], title: str, higher: bool, *, level: float =
     bounds = (
         f", {level:.0%} interval {low:+.3f} to {high:+.3f}"
         if np.isfinite(low)
-        else f"; no interval: {row['why']}" if row["why"] else ""
-    )  # fmt: skip
+        else f"; no interval: {row['why']}"
+        if row["why"]
+        else ""
+    )
     drawn = f", {row['replicates']:,} replicates" if row["replicates"] else ""
     tested = (
         f"{NAMES[row['test']]} over {row['units']:,} {row['unit']}{drawn}: {_p(row['p'])}{_adjusted(row)}; "

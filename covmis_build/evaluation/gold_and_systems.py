@@ -168,8 +168,11 @@ def _table(
 ) -> Labelled | None:
     """Return the values as a table if they are a file or a frame."""
     how: dict[str, Any] = {
-        "id_column": id_column, "label_column": label_column, "predicted": predicted, "labels": labels
-    }  # fmt: skip
+        "id_column": id_column,
+        "label_column": label_column,
+        "predicted": predicted,
+        "labels": labels,
+    }
     if isinstance(values, Labelled):
         return values
     if isinstance(values, str | Path):

@@ -132,9 +132,17 @@ def leakage(  # noqa: PLR0913 - every option is named
 
 
 def compared(  # noqa: PLR0913 - what both callers have, by name
-    words: list[str], part: NDArray[np.object_], pairs: Pairs, edits: int, similarity: float,
-    values: Mapping[str, Values], *, times: Any = None, labels: Any = None, progress: Progress = silent,
-) -> Leakage:  # fmt: skip
+    words: list[str],
+    part: NDArray[np.object_],
+    pairs: Pairs,
+    edits: int,
+    similarity: float,
+    values: Mapping[str, Values],
+    *,
+    times: Any = None,
+    labels: Any = None,
+    progress: Progress = silent,
+) -> Leakage:
     """Compare the parts, given the near-duplicates among all items."""
     import pandas as pd
 
@@ -206,10 +214,13 @@ def _nearest(
     place = np.append(there, -1)
     distances = pd.DataFrame(
         {
-            "distance": nearest.edits, "nearest": place[nearest.edits_to],
-            "normalised": nearest.share, "normalised_nearest": place[nearest.share_to],
-        }, index=pd.Index(here, name="row"),
-    ).reindex(np.flatnonzero(part == tested))  # fmt: skip
+            "distance": nearest.edits,
+            "nearest": place[nearest.edits_to],
+            "normalised": nearest.share,
+            "normalised_nearest": place[nearest.share_to],
+        },
+        index=pd.Index(here, name="row"),
+    ).reindex(np.flatnonzero(part == tested))
     where = ["nearest", "normalised_nearest"]
     return distances.assign(**distances[where].fillna(-1).astype(np.int64)).rename_axis("row").reset_index()
 
@@ -266,11 +277,15 @@ def _shared(
             distinct = {value for several in own for value in several}
             rows.append(
                 {
-                    "key": key, "part": tested, "against": " and ".join(against), "items": len(own),
+                    "key": key,
+                    "part": tested,
+                    "against": " and ".join(against),
+                    "items": len(own),
                     "items_shared": sum(not known.isdisjoint(several) for several in own),
-                    "values": len(distinct), "values_shared": len(distinct & known),
+                    "values": len(distinct),
+                    "values_shared": len(distinct & known),
                 }
-            )  # fmt: skip
+            )
     return rows
 
 

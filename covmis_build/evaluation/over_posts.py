@@ -115,11 +115,16 @@ def _shown(table: pd.DataFrame) -> pd.DataFrame:
     by_measure = sorted(table.to_dict("records"), key=lambda row: list(names).index(row["measure"]))
     rows = [
         (
-            names[row["measure"]], row["system"], row["value"], between(row["low"], row["high"]), row["unweighted"],
-            round(row["effective_n"]) if math.isfinite(row["effective_n"]) else None, row["design_effect"],
+            names[row["measure"]],
+            row["system"],
+            row["value"],
+            between(row["low"], row["high"]),
+            row["unweighted"],
+            round(row["effective_n"]) if math.isfinite(row["effective_n"]) else None,
+            row["design_effect"],
         )
         for row in by_measure
-    ]  # fmt: skip
+    ]
     columns = ["Measure", "System", "Value", "Interval", "Unweighted", "Effective number", "Design effect"]
     return pd.DataFrame(rows, columns=columns, dtype=object)
 
@@ -209,13 +214,21 @@ def score_over_posts(  # noqa: PLR0913 - every option is named
             )
             rows += [
                 {
-                    "system": name, "measure": measure, "estimand": estimand, "value": figure.value,
-                    "standard_error": math.sqrt(figure.variance), "low": figure.low, "high": figure.high,
-                    "design_effect": figure.design_effect, "effective_n": figure.effective_n, "n": figure.n,
-                    "unweighted": float(plain[measure].mean()), "why": figure.why,
+                    "system": name,
+                    "measure": measure,
+                    "estimand": estimand,
+                    "value": figure.value,
+                    "standard_error": math.sqrt(figure.variance),
+                    "low": figure.low,
+                    "high": figure.high,
+                    "design_effect": figure.design_effect,
+                    "effective_n": figure.effective_n,
+                    "n": figure.n,
+                    "unweighted": float(plain[measure].mean()),
+                    "why": figure.why,
                 }
                 for measure, figure in figures.items()
-            ]  # fmt: skip
+            ]
     return ScoresOverPosts(pd.DataFrame(rows), level, title)
 
 

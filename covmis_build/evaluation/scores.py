@@ -123,9 +123,10 @@ class Scores(Evaluated):
     def how(self) -> str:
         """How the intervals were computed."""
         over = (
-            f"over {self.clusters:,} claims (for other claims like these)" if self.clusters
+            f"over {self.clusters:,} claims (for other claims like these)"
+            if self.clusters
             else f"over {len(self.joined.gold):,} items (as independent)"
-        )  # fmt: skip
+        )
         spread = " ± is the standard deviation over runs." if self._runs else ""
         told = [
             f"{self.level:.0%} intervals: {over}. Undefined ratios: {self.undefined}.{spread}",
@@ -307,9 +308,13 @@ def class_table(joined: JoinedLabels) -> pd.DataFrame:
     for name in joined.runs:
         counts = Counts(_matrices(joined, name))
         sums = {
-            "gold": counts.gold, "predicted": counts.predicted, "right": counts.right,
-            "precision": counts.precision, "recall": counts.recall, "f1": counts.f1,
-        }  # fmt: skip
+            "gold": counts.gold,
+            "predicted": counts.predicted,
+            "right": counts.right,
+            "precision": counts.precision,
+            "recall": counts.recall,
+            "f1": counts.f1,
+        }
         rows += [
             {
                 "system": name,

@@ -142,19 +142,32 @@ SOFT_MEASURES: Mapping[str, SoftMeasure] = {
     measure.name: measure
     for measure in (
         SoftMeasure("manhattan", "Manhattan distance", manhattan, lambda _classes: 2.0),
-        SoftMeasure("wasserstein", "Wasserstein distance", wasserstein, lambda classes: classes - 1.0, ordered=True),
+        SoftMeasure(
+            "wasserstein", "Wasserstein distance", wasserstein, lambda classes: classes - 1.0, ordered=True
+        ),
         SoftMeasure("jensen_shannon", "Jensen-Shannon divergence", jensen_shannon, lambda _classes: 1.0),
-        SoftMeasure("cross_entropy", "Cross-entropy", cross_entropy, lambda _classes: INFINITE, comparable=True),
+        SoftMeasure(
+            "cross_entropy", "Cross-entropy", cross_entropy, lambda _classes: INFINITE, comparable=True
+        ),
         SoftMeasure("brier", "Brier score", brier, lambda _classes: 2.0),
         SoftMeasure(
-            "brier_corrected", "Brier score without people's noise", brier_corrected, lambda _classes: INFINITE,
-            comparable=True, least=-INFINITE,
+            "brier_corrected",
+            "Brier score without people's noise",
+            brier_corrected,
+            lambda _classes: INFINITE,
+            comparable=True,
+            least=-INFINITE,
         ),
         SoftMeasure(
-            "agreement", "Agreement with a person", agreement, lambda _classes: 1.0, higher_is_better=True, comparable=True
+            "agreement",
+            "Agreement with a person",
+            agreement,
+            lambda _classes: 1.0,
+            higher_is_better=True,
+            comparable=True,
         ),
     )
-}  # fmt: skip
+}
 """All of them, in table order (Uma et al. 2021; LeWiDi 2023, 2025)."""
 
 
@@ -196,9 +209,12 @@ class SoftScores(Evaluated):
             {"people": int(number), "items": int(count)} for number, count in zip(numbers, items, strict=True)
         ]
         return {
-            "labels": list(self.labels), "level": self.level, "over": self.over, "raters": raters,
+            "labels": list(self.labels),
+            "level": self.level,
+            "over": self.over,
+            "raters": raters,
             "soft": self.table.to_dict("records"),
-        }  # fmt: skip
+        }
 
     def tables(self) -> list[tuple[str, pd.DataFrame]]:
         """Return the table with its title for the terminal."""
@@ -288,12 +304,15 @@ def score_soft(  # noqa: PLR0913 - every option is named
             values = measure.formula(group, shares)
             rows.append(
                 {
-                    "system": str(name), "measure": measure.name, "title": measure.title,
+                    "system": str(name),
+                    "measure": measure.name,
+                    "title": measure.title,
                     **units.mean_of(values, (measure.least, measure.top(len(names)))),
                     "best": units.mean_of(best[measure.name], (measure.least, INFINITE))["value"],
-                    "comparable": measure.comparable, "higher_is_better": measure.higher_is_better,
+                    "comparable": measure.comparable,
+                    "higher_is_better": measure.higher_is_better,
                 }
-            )  # fmt: skip
+            )
     over = "items" if claims is None else "claims"
     return SoftScores(pd.DataFrame(rows), names, tuple(map(int, group.raters)), over, level, title)
 
@@ -520,10 +539,15 @@ def _compositions(total: int, parts: int) -> Array:
         return np.array([[float(total)]])
     return np.vstack(
         [
-            np.column_stack([np.full(comb(total - first + parts - 2, parts - 2), float(first)), _compositions(total - first, parts - 1)])
+            np.column_stack(
+                [
+                    np.full(comb(total - first + parts - 2, parts - 2), float(first)),
+                    _compositions(total - first, parts - 1),
+                ]
+            )
             for first in range(total + 1)
         ]
-    )  # fmt: skip
+    )
 
 
 def _chances(answers: Array, right: Array) -> Array:

@@ -110,8 +110,14 @@ def _checked_shares(scheme: str, fractions: Sequence[float], cuts: Cuts | None) 
 
 
 def _groups_to_keep(
-    frame: pd.DataFrame, scheme: str, group: list[str], time: str, id_column: str, text: str, similarity: float | None
-) -> NDArray[np.int64] | None:  # fmt: skip
+    frame: pd.DataFrame,
+    scheme: str,
+    group: list[str],
+    time: str,
+    id_column: str,
+    text: str,
+    similarity: float | None,
+) -> NDArray[np.int64] | None:
     """Return items that must stay in one part; None without such groups."""
     if scheme == "stratified_chronological" and (group or similarity is not None):
         raise InputError(
@@ -131,9 +137,15 @@ def _groups_to_keep(
 
 
 def _in_time(
-    frame: pd.DataFrame, ids: list[str], when: list[int], together: NDArray[np.int64] | None, scheme: str,
-    cuts: Cuts | None, shares: list[Fraction], label: str,
-) -> pd.Series[str]:  # fmt: skip
+    frame: pd.DataFrame,
+    ids: list[str],
+    when: list[int],
+    together: NDArray[np.int64] | None,
+    scheme: str,
+    cuts: Cuts | None,
+    shares: list[Fraction],
+    label: str,
+) -> pd.Series[str]:
     """Split by (time, id), overall or per label. A group goes to the part of its first item."""
     import pandas as pd
 
@@ -156,9 +168,14 @@ def _in_time(
 
 
 def _groups(
-    frame: pd.DataFrame, ids: list[str], labels: NDArray[np.object_], together: NDArray[np.int64],
-    shares: list[Fraction], folds: int, seed: int,
-) -> pd.DataFrame | pd.Series[str]:  # fmt: skip
+    frame: pd.DataFrame,
+    ids: list[str],
+    labels: NDArray[np.object_],
+    together: NDArray[np.int64],
+    shares: list[Fraction],
+    folds: int,
+    seed: int,
+) -> pd.DataFrame | pd.Series[str]:
     """Return folds of whole groups, or one split."""
     import pandas as pd
 
@@ -307,9 +324,15 @@ FRACTIONS = (0.7, 0.1, 0.2)
 
 
 def release_splits(
-    corpus: pd.DataFrame, *, scheme: str, fractions: Sequence[float] = FRACTIONS, owners: Sequence[str] | None,
-    texts: Sequence[str] | None, similarity: float, seed: int,
-) -> pd.DataFrame:  # fmt: skip
+    corpus: pd.DataFrame,
+    *,
+    scheme: str,
+    fractions: Sequence[float] = FRACTIONS,
+    owners: Sequence[str] | None,
+    texts: Sequence[str] | None,
+    similarity: float,
+    seed: int,
+) -> pd.DataFrame:
     """Return item_id, part and group of every item.
 
     `grouped` keeps the items of an owner (a claim, an event) together; `stratified` and `chronological` do not. The
@@ -325,7 +348,10 @@ def release_splits(
     first = items.groupby(groups).transform("min")
     frame = corpus[["item_id", "label", "created_at", "native_id"]].assign(group=first)
     parts = splits(
-        frame, scheme="chronological" if in_time else "grouped", fractions=tuple(fractions),  # type: ignore[arg-type]
-        group=() if in_time else "group", seed=seed,
-    )  # fmt: skip
+        frame,
+        scheme="chronological" if in_time else "grouped",
+        fractions=tuple(fractions),  # type: ignore[arg-type]
+        group=() if in_time else "group",
+        seed=seed,
+    )
     return pd.DataFrame({"item_id": frame["item_id"], "part": parts, "group": frame["group"]})

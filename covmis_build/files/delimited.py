@@ -50,9 +50,14 @@ def open_delimited(opened: Open, names: Sequence[str] = (), *, header: bool = Tr
     )
     notes = [note, MARKS_ARE_TEXT if source.marks_are_text else "", *source.notes]
     return Table(
-        source.form, source.header, source.rows, list(filter(None, notes)), short=source.short, begins=source.first,
+        source.form,
+        source.header,
+        source.rows,
+        list(filter(None, notes)),
+        short=source.short,
+        begins=source.first,
         of_spreadsheets=True,
-    )  # fmt: skip
+    )
 
 
 def separator_of(text: str) -> str:
@@ -71,9 +76,16 @@ class _Lines:
     """A file of cells. If line feeds end lines, bytes are split into lines before decoding."""
 
     def __init__(
-        self, opened: Open, encoding: str, separator: str, names: Sequence[str], *, says_separator: bool, by_bytes: bool,
+        self,
+        opened: Open,
+        encoding: str,
+        separator: str,
+        names: Sequence[str],
+        *,
+        says_separator: bool,
+        by_bytes: bool,
         header: bool,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.opened, self.encoding, self.separator = opened, encoding, separator
         self.says_separator, self.by_bytes = says_separator, by_bytes
         self.marks_are_text = bool(names) or quotation_marks.are_literal(self.every_line, separator)

@@ -44,8 +44,9 @@ def kind(head: bytes) -> str:
 
 
 STREAMS: dict[str, Callable[[], Any]] = {
-    "bz2": bz2.BZ2Decompressor, "xz": lambda: lzma.LZMADecompressor(memlimit=MOST_MEMORY),
-}  # fmt: skip
+    "bz2": bz2.BZ2Decompressor,
+    "xz": lambda: lzma.LZMADecompressor(memlimit=MOST_MEMORY),
+}
 MOST_MEMORY = 512 << 20
 """Maximum memory that an xz file may require; `xz -9` requires 65 MiB."""
 

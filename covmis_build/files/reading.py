@@ -167,9 +167,11 @@ def _read(path: Path, names: Sequence[str], with_column: str, header: bool) -> S
 
 WORKBOOK = ((ZIP, OLD_EXCEL), "a workbook")  # password-protected workbooks use the old container
 BEGINNINGS = {
-    **dict.fromkeys(WORKBOOKS - {".xls"}, WORKBOOK), ".parquet": ((PARQUET,), "a Parquet file"),
-    ".npy": ((NUMPY,), "a numpy array"), ".gz": ((b"\x1f\x8b",), "packed with gzip"),
-}  # fmt: skip
+    **dict.fromkeys(WORKBOOKS - {".xls"}, WORKBOOK),
+    ".parquet": ((PARQUET,), "a Parquet file"),
+    ".npy": ((NUMPY,), "a numpy array"),
+    ".gz": ((b"\x1f\x8b",), "packed with gzip"),
+}
 """First bytes of files with these extensions; other programs' tables are often named .xls."""
 
 
@@ -213,6 +215,14 @@ def _read_to_end(table: Table) -> Sheet:
             f"{counted(len(problems), 'rows')} left out, for example row {row}: {problems[row]}{quoted}"
         )
     return Sheet(
-        table.header, rows, numbers, table.begins, table.form, notes, frozenset(table.rounded), table.doubts,
-        table.marks, problems,
-    )  # fmt: skip
+        table.header,
+        rows,
+        numbers,
+        table.begins,
+        table.form,
+        notes,
+        frozenset(table.rounded),
+        table.doubts,
+        table.marks,
+        problems,
+    )

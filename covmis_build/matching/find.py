@@ -112,9 +112,13 @@ def asked_for(stream: bytes, counts: tuple[tuple[str, int], ...], *, compiled: b
 
 
 def find(
-    block: pa.Table, *, queries: bytes, counts: tuple[tuple[str, int], ...], compiled: bool,
+    block: pa.Table,
+    *,
+    queries: bytes,
+    counts: tuple[tuple[str, int], ...],
+    compiled: bool,
     claims: frozenset[str] | None = None,
-) -> pa.Table:  # fmt: skip
+) -> pa.Table:
     """Return the matches in a block of the store, with the columns LOOKED_AT."""
     gc.set_threshold(*FEWER_COLLECTIONS)
     block = block.combine_chunks()

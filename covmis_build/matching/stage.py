@@ -40,9 +40,15 @@ class Retrieved:
 
 
 def retrieve(
-    engine: Engine, store: Store, queries: pd.DataFrame, options: Retrieval, *,
-    progress: Progress = silent, given: pd.DataFrame | Given | None = None, claims: Collection[str] | None = None,
-) -> Retrieved:  # fmt: skip
+    engine: Engine,
+    store: Store,
+    queries: pd.DataFrame,
+    options: Retrieval,
+    *,
+    progress: Progress = silent,
+    given: pd.DataFrame | Given | None = None,
+    claims: Collection[str] | None = None,
+) -> Retrieved:
     """Match every post of the archive with every query.
 
     Posts that files assign to other `claims` than these are not assigned (None: every claim counts).
@@ -74,9 +80,11 @@ def _tables(engine: Engine, store: Store, found: Table, given: Table, options: R
     dropped = engine.sql(_DROPPED, judged=judged, hits=hits, gone=gone, store=store.posts)
     provenance = engine.sql(_PROVENANCE, store=store.posts, hits=hits)
     return Retrieved(
-        posts, hits, under_names_of(engine, provenance, tables.SCHEMAS["provenance"]),
+        posts,
+        hits,
+        under_names_of(engine, provenance, tables.SCHEMAS["provenance"]),
         under_names_of(engine, dropped, tables.SCHEMAS["dropped"]),
-    )  # fmt: skip
+    )
 
 
 _GIVEN = pa.schema(
@@ -127,10 +135,14 @@ _KIND = " ".join(["CASE h.kind", *(f"WHEN '{kind}' THEN {place}" for place, kind
 def _judged(options: Retrieval) -> str:
     """Return every claimed or matched (claim, post, query) with the reason for dropping it; empty if kept."""
     (since, until), required = options.span, _required(options)
-    dates = " OR ".join(
-        [f"c.created_at < '{since}'"] * bool(since) + [f"c.created_at >= '{until}'", "c.created_at = ''"] * bool(until)
-        + ["c.created_at = ''"] * bool(since)
-    ) or "1 = 0"  # fmt: skip
+    dates = (
+        " OR ".join(
+            [f"c.created_at < '{since}'"] * bool(since)
+            + [f"c.created_at >= '{until}'", "c.created_at = ''"] * bool(until)
+            + ["c.created_at = ''"] * bool(since)
+        )
+        or "1 = 0"
+    )
     reposts = "c.repost_of <> ''" if options.reposts == "drop" else "1 = 0"
     return f"""
 SELECT claim_id, post_id, query_id, kind, verified, matched, reason, repost_of FROM (

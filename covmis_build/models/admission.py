@@ -146,28 +146,43 @@ class Admission(Result):
         rows = []
         for person, comparison in self.comparisons.items():
             row = {
-                "annotator": person, "items": comparison.items, "machine_ahead": comparison.machine,
-                "ties": comparison.ties, "person_ahead": comparison.person, "advantage": comparison.advantage,
-                "p_items": self.by_items.p_values[person], "won_items": person in self.by_items.won,
-            }  # fmt: skip
+                "annotator": person,
+                "items": comparison.items,
+                "machine_ahead": comparison.machine,
+                "ties": comparison.ties,
+                "person_ahead": comparison.person,
+                "advantage": comparison.advantage,
+                "p_items": self.by_items.p_values[person],
+                "won_items": person in self.by_items.won,
+            }
             if self.by_claims is not None:
                 row |= {
-                    "p_claims": self.by_claims.p_values[person], "won_claims": person in self.by_claims.won,
-                }  # fmt: skip
+                    "p_claims": self.by_claims.p_values[person],
+                    "won_claims": person in self.by_claims.won,
+                }
             rows.append(row)
         return pd.DataFrame(rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all results as a dictionary."""
         return {
-            "passed": self.passed, "undecided": self.undecided, "constant": self.constant,
-            "gain": self.gain.to_dict() if self.gain else None, "epsilon": self.epsilon, "leads": self.leads, "advantage": self.advantage,
+            "passed": self.passed,
+            "undecided": self.undecided,
+            "constant": self.constant,
+            "gain": self.gain.to_dict() if self.gain else None,
+            "epsilon": self.epsilon,
+            "leads": self.leads,
+            "advantage": self.advantage,
             "winning_rate_items": self.by_items.winning_rate,
-            "winning_rate_claims": self.by_claims.winning_rate if self.by_claims else None, "claims": self.claims,
-            "machine_error": self.machine_error, "people_error": self.people_error,
+            "winning_rate_claims": self.by_claims.winning_rate if self.by_claims else None,
+            "claims": self.claims,
+            "machine_error": self.machine_error,
+            "people_error": self.people_error,
             "audit": {"same": self.audit[0], "items": self.audit[1]} if self.audit else None,
-            "people": self.to_frame(), "pairs": self.pairs, "notes": self.notes,
-        }  # fmt: skip
+            "people": self.to_frame(),
+            "pairs": self.pairs,
+            "notes": self.notes,
+        }
 
     @property
     def notes(self) -> list[str]:
@@ -204,12 +219,18 @@ class Admission(Result):
             f"{verdict.winning_rate:.2f} by {name}" for name, verdict in by.items() if verdict is not None
         ]
         lines: list[str | pd.DataFrame] = [
-            (f"{'Admitted' if self.passed else 'Undecided' if self.undecided else 'Not admitted'} at ε = {self.epsilon:g} (the test by {self.leads} decides): "
-            f"winning rate {', '.join(rates)}; it passes from {PASSES:g} on. Advantage {self.advantage:.2f}."),
-            (f"The machine contradicts {self.machine_error:.1%} of the people's labels; people contradict "
-            f"{self.people_error:.1%} of each other's."),
-            self._gain_in_words, self.to_frame(), self.pairs,
-        ]  # fmt: skip
+            (
+                f"{'Admitted' if self.passed else 'Undecided' if self.undecided else 'Not admitted'} at ε = {self.epsilon:g} (the test by {self.leads} decides): "
+                f"winning rate {', '.join(rates)}; it passes from {PASSES:g} on. Advantage {self.advantage:.2f}."
+            ),
+            (
+                f"The machine contradicts {self.machine_error:.1%} of the people's labels; people contradict "
+                f"{self.people_error:.1%} of each other's."
+            ),
+            self._gain_in_words,
+            self.to_frame(),
+            self.pairs,
+        ]
         if self.audit is not None:
             same, items = self.audit
             lines.append(f"Of {items:,} audited automatic labels the machine gives {same:,}.")
@@ -278,15 +299,22 @@ def admit(
         by_claims = decide(p_of_claims) if count > 1 else None
     judged = [item for item, of_people in differences.items() if of_people]
     return Admission(
-        epsilon=epsilon, comparisons=comparisons,
+        epsilon=epsilon,
+        comparisons=comparisons,
         by_items=decide({person: comparison.p(epsilon) for person, comparison in comparisons.items()}),
-        by_claims=by_claims, claims=count, machine_error=_machine_error(of_item, predictions),
+        by_claims=by_claims,
+        claims=count,
+        machine_error=_machine_error(of_item, predictions),
         people_error=_people_error(of_item, judged),
-        pairs=agreement_with_people(_frame(predictions), labels, values or sorted({*own["label"], *predictions.values()})),
-        **_gain(of_item, predictions, claims), audit=_audit(automatic, predictions), left_out=tuple(sorted(set(by_person) - set(tested))),
+        pairs=agreement_with_people(
+            _frame(predictions), labels, values or sorted({*own["label"], *predictions.values()})
+        ),
+        **_gain(of_item, predictions, claims),
+        audit=_audit(automatic, predictions),
+        left_out=tuple(sorted(set(by_person) - set(tested))),
         alone=sum(len(given) == 1 for item, given in of_item.items() if item in predictions),
         fewest_people=min((len(of_item[item]) for item in judged), default=0),
-    )  # fmt: skip
+    )
 
 
 def decide(p_values: Mapping[str, float], q: float = Q) -> Verdict:

@@ -290,10 +290,14 @@ def _retry_after(response: httpx.Response, pause: float) -> float:
 def _keep(journal: Path, request: Request, sampling: Sampling, reply: dict[str, Any]) -> None:
     """Write the complete answer with its request and parameters."""
     line = {
-        "item_id": request.item_id, "answer": content_of(reply), "template": request.template,
-        "model": reply.get("model") or sampling.model, "parameters": asdict(sampling),
-        "at": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"), "raw": reply,
-    }  # fmt: skip
+        "item_id": request.item_id,
+        "answer": content_of(reply),
+        "template": request.template,
+        "model": reply.get("model") or sampling.model,
+        "parameters": asdict(sampling),
+        "at": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
+        "raw": reply,
+    }
     storage.append_bytes(journal, json_line(line).encode())
 
 

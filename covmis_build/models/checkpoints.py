@@ -35,9 +35,13 @@ def save_encoder(model: EncoderModel, folder: Path, card: dict[str, Any] | None 
         model.tokenizer.save_pretrained(beside / "encoder")
         storage.write_bytes(beside / "head.safetensors", save(head))
     whole = {
-        "format": FORMAT, "encoder": True, "weights": name, "options": asdict(model.options), "labels": model.labels,
+        "format": FORMAT,
+        "encoder": True,
+        "weights": name,
+        "options": asdict(model.options),
+        "labels": model.labels,
         "card": card or {},
-    }  # fmt: skip
+    }
     activate(folder, whole)
 
 

@@ -90,8 +90,11 @@ def encoded(model: EncoderModel, pairs: Sequence[tuple[str, str]]) -> dict[str, 
     """Tokenise pairs of texts: in one sequence, or each side separately."""
     first, second = [text for text, _ in pairs], [text for _, text in pairs]
     how = {
-        "padding": True, "truncation": True, "max_length": model.options.tokens, "return_tensors": "pt",
-    }  # fmt: skip
+        "padding": True,
+        "truncation": True,
+        "max_length": model.options.tokens,
+        "return_tensors": "pt",
+    }
     if model.options.kind == "cross-encoder":
         return {"first": model.tokenizer(first, second, **how)}
     return {"first": model.tokenizer(first, **how), "second": model.tokenizer(second, **how)}

@@ -148,9 +148,12 @@ def fit_grams(
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     vectorizer = TfidfVectorizer(
-        analyzer=ANALYZERS[kind], ngram_range=span, min_df=min_df, max_features=max_features or None,
+        analyzer=ANALYZERS[kind],
+        ngram_range=span,
+        min_df=min_df,
+        max_features=max_features or None,
         sublinear_tf=sublinear,
-    )  # fmt: skip
+    )
     try:
         vectorizer.fit(texts)
     except ValueError:

@@ -176,7 +176,7 @@ def choose_linear(
         predicted = train_linear(frame, candidate, labels=names).predict(dev)
         scores = score(
             dev["label"].tolist(), {"": predicted}, labels=names, measures=[measure], poles=poles or None
-        )  # fmt: skip
+        )
         values.append(scores.value("", measure))
     return candidates[int(np.argmax(values))], values
 

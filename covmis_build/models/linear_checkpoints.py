@@ -39,9 +39,13 @@ def save(model: Model, folder: Path, card: dict[str, Any] | None = None) -> None
     np.savez_compressed(packed, **arrays)
     name = f"weights-{hashlib.sha256(packed.getvalue()).hexdigest()[:16]}.npz"
     whole = {
-        "format": FORMAT, "weights": name, "options": asdict(model.options), "labels": model.labels, "parts": parts,
+        "format": FORMAT,
+        "weights": name,
+        "options": asdict(model.options),
+        "labels": model.labels,
+        "parts": parts,
         "card": card or {},
-    }  # fmt: skip
+    }
     storage.write_bytes(folder / name, packed.getvalue())
     activate(folder, whole)
 
@@ -82,9 +86,12 @@ def _described(features: Features) -> tuple[dict[str, Any], dict[str, Any]]:
         vectorizer = features.vectorizer
         kinds = {analyzer: kind for kind, analyzer in ANALYZERS.items()}
         words = {
-            "column": features.column, "kind": kinds[vectorizer.analyzer], "span": list(vectorizer.ngram_range),
-            "sublinear": vectorizer.sublinear_tf, "vocabulary": vectorizer.get_feature_names_out().tolist(),
-        }  # fmt: skip
+            "column": features.column,
+            "kind": kinds[vectorizer.analyzer],
+            "span": list(vectorizer.ngram_range),
+            "sublinear": vectorizer.sublinear_tf,
+            "vocabulary": vectorizer.get_feature_names_out().tolist(),
+        }
         return words, {"idf": vectorizer.idf_}
     assert isinstance(features, Averages)
     return {
@@ -114,8 +121,10 @@ def _features(words: dict[str, Any], numbers: dict[str, Any]) -> Features:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     vectorizer = TfidfVectorizer(
-        analyzer=ANALYZERS[words["kind"]], ngram_range=tuple(words["span"]), sublinear_tf=words["sublinear"],
+        analyzer=ANALYZERS[words["kind"]],
+        ngram_range=tuple(words["span"]),
+        sublinear_tf=words["sublinear"],
         vocabulary=words["vocabulary"],
-    )  # fmt: skip
+    )
     vectorizer.idf_ = numbers["idf"]
     return Grams(words["column"], vectorizer)

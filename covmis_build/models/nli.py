@@ -148,9 +148,13 @@ def inference(frame: pd.DataFrame, options: Nli, tokenizer: Any, model: Any) -> 
         for start in range(0, len(order), 32):
             rows = order[start : start + 32]
             batch = tokenizer(
-                [pairs[at][0] for at in rows], [pairs[at][1] for at in rows], padding=True, truncation=True,
-                max_length=options.tokens, return_tensors="pt",
-            ).to(model.device)  # fmt: skip
+                [pairs[at][0] for at in rows],
+                [pairs[at][1] for at in rows],
+                padding=True,
+                truncation=True,
+                max_length=options.tokens,
+                return_tensors="pt",
+            ).to(model.device)
             scores = model(**batch).logits.double()[:, columns]
             inferred[rows] = torch.log_softmax(scores, dim=1).cpu().numpy()
     return inferred
@@ -169,9 +173,14 @@ def save_nli(model: NliModel, folder: Path, card: dict[str, Any] | None = None) 
         model.model.save_pretrained(beside)
         model.tokenizer.save_pretrained(beside)
     whole = {
-        "format": FORMAT, "nli": True, "weights": name, "options": asdict(model.options), "labels": model.labels,
-        **numbers, "card": card or {},
-    }  # fmt: skip
+        "format": FORMAT,
+        "nli": True,
+        "weights": name,
+        "options": asdict(model.options),
+        "labels": model.labels,
+        **numbers,
+        "card": card or {},
+    }
     activate(folder, whole)
 
 
@@ -215,7 +224,8 @@ def _columns(model: Any, path: str) -> list[int]:
     columns = [[at for at, name in names.items() if name.startswith(kind[:6])] for kind in CLASSES]
     if [len(found) for found in columns] != [1, 1, 1]:
         raise InputError(
-            f"is no model of inference: its labels are {', '.join(names.values())}", file=path,
+            f"is no model of inference: its labels are {', '.join(names.values())}",
+            file=path,
             remedy="Name one that says entailment, contradiction and neutral",
-        )  # fmt: skip
+        )
     return [at for (at,) in columns]

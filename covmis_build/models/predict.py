@@ -111,11 +111,13 @@ def mistakes(
     target = frame["target"] if "target" in frame.columns else pd.Series([""] * len(frame))
     rows = pd.DataFrame(
         {
-            "gold": gold, "predicted": [labels[at] for at in best], "probability": probabilities.max(axis=1),
+            "gold": gold,
+            "predicted": [labels[at] for at in best],
+            "probability": probabilities.max(axis=1),
             "text": frame["text"].fillna("").astype(str).to_numpy(),
             "target": target.fillna("").astype(str).to_numpy(),
         }
-    )  # fmt: skip
+    )
     rows["overlap"] = [overlap(text, claim) for text, claim in zip(rows["text"], rows["target"], strict=True)]
     rows["right"] = rows["gold"] == rows["predicted"]
     wrong = rows[~rows["right"]].sort_values(["gold", "probability"], ascending=[True, False], kind="stable")

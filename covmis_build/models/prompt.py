@@ -90,19 +90,24 @@ class Request:
         """Return the body of a request to an OpenAI-compatible server, with the answer's schema."""
         form = {"name": "stance", "strict": True, "schema": schema(self.labels)}
         return {
-            "model": sampling.model, "messages": self.messages, "temperature": sampling.temperature,
-            "max_tokens": sampling.max_tokens, "seed": int(keyed.uniform(sampling.seed, "ask", self.item_id) * 2**31),
+            "model": sampling.model,
+            "messages": self.messages,
+            "temperature": sampling.temperature,
+            "max_tokens": sampling.max_tokens,
+            "seed": int(keyed.uniform(sampling.seed, "ask", self.item_id) * 2**31),
             "response_format": {"type": "json_schema", "json_schema": form},
-        }  # fmt: skip
+        }
 
     def batch_line(self, sampling: Sampling) -> str:
         """Return a line for OpenAI's batch API."""
         return json_line(
             {
-                "custom_id": self.item_id, "method": "POST", "url": "/v1/chat/completions",
+                "custom_id": self.item_id,
+                "method": "POST",
+                "url": "/v1/chat/completions",
                 "body": self.body(sampling),
             }
-        )  # fmt: skip
+        )
 
 
 def json_line(record: dict[str, Any]) -> str:
@@ -210,9 +215,11 @@ def _answers(path: Path) -> Iterator[tuple[int, str, object]]:
             item = answer = None
         if not isinstance(item, str) or not isinstance(answer, str | dict | None):
             raise InputError(
-                "is not an answer", file=path, row=number,
+                "is not an answer",
+                file=path,
+                row=number,
                 remedy='Each line is {"item_id": "…", "answer": "…"}, or a line of a batch\'s output',
-            )  # fmt: skip
+            )
         yield number, item, answer
 
 

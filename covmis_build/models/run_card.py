@@ -54,6 +54,9 @@ def versions(*, transformer: bool) -> dict[str, str]:
 
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
     return {
-        "covmis": __version__, "torch": torch.__version__, "transformers": transformers.__version__,
-        "accelerate": accelerate.__version__, "device": device,
-    }  # fmt: skip
+        "covmis": __version__,
+        "torch": torch.__version__,
+        "transformers": transformers.__version__,
+        "accelerate": accelerate.__version__,
+        "device": device,
+    }

@@ -143,9 +143,10 @@ def _step(
             progress=progress,
         )
         course = {
-            "losses": list(trained.losses), "dev_losses": list(trained.dev_losses),
+            "losses": list(trained.losses),
+            "dev_losses": list(trained.dev_losses),
             "seconds": round(time.monotonic() - began, 1),
-        }  # fmt: skip
+        }
         save_encoder(trained.model, step_folder, course)
         forget(step_folder)
     return step_folder, dict(described(step_folder)["card"])

@@ -313,9 +313,12 @@ def _compared(
             by_group.append({**place, "runs": len(there), "group": group, "items": count, **summary})
     tests = _tests(values, against)
     return Compared(
-        cells=pd.DataFrame(cells), labels=pd.DataFrame(by_label), groups=pd.DataFrame(by_group),
-        tests=pd.DataFrame(tests), measures=tuple(measure.name for measure in scored.measures),
-    )  # fmt: skip
+        cells=pd.DataFrame(cells),
+        labels=pd.DataFrame(by_label),
+        groups=pd.DataFrame(by_group),
+        tests=pd.DataFrame(tests),
+        measures=tuple(measure.name for measure in scored.measures),
+    )
 
 
 def _values(runs: Sequence[Run], labels: Sequence[str], scored: Scoring) -> dict[str, list[float]]:

@@ -222,9 +222,10 @@ def _transformer(
     if course:
         card |= {"losses": course[-1]["losses"], "dev_losses": course[-1]["dev_losses"], "steps": course}
     card |= {
-        "seconds": round(time.monotonic() - began, 1), "start": start.name if start is not None else "",
+        "seconds": round(time.monotonic() - began, 1),
+        "start": start.name if start is not None else "",
         "versions": versions(transformer=True),
-    }  # fmt: skip
+    }
     dev = steps[-1].dev
     if dev is not None:
         card["dev"] |= {**rows_of(dev), **scored(dev["label"], model.predict(dev), labels)}

@@ -218,23 +218,38 @@ def _trainer(run: _Run) -> Any:
             run.write_down(checkpoint)
 
     settings = TrainingArguments(
-        output_dir=str(run.folder), num_train_epochs=options.epochs, learning_rate=options.learning_rate,
-        per_device_train_batch_size=math.ceil(options.batch / devices), gradient_accumulation_steps=options.accumulate,
-        weight_decay=options.weight_decay, lr_scheduler_type="linear",
+        output_dir=str(run.folder),
+        num_train_epochs=options.epochs,
+        learning_rate=options.learning_rate,
+        per_device_train_batch_size=math.ceil(options.batch / devices),
+        gradient_accumulation_steps=options.accumulate,
+        weight_decay=options.weight_decay,
+        lr_scheduler_type="linear",
         warmup_steps=math.ceil(options.warm_up * run.updates * options.epochs),
-        seed=torch_seed(options.seed, "dropout") % 2**32, bf16=options.precision == "bf16", fp16=options.precision == "fp16",
-        use_cpu=not on_gpu, save_strategy="no", logging_strategy="no", report_to=[], disable_tqdm=True,
-        remove_unused_columns=False, dataloader_pin_memory=on_gpu,
-    )  # fmt: skip
+        seed=torch_seed(options.seed, "dropout") % 2**32,
+        bf16=options.precision == "bf16",
+        fp16=options.precision == "fp16",
+        use_cpu=not on_gpu,
+        save_strategy="no",
+        logging_strategy="no",
+        report_to=[],
+        disable_tqdm=True,
+        remove_unused_columns=False,
+        dataloader_pin_memory=on_gpu,
+    )
     gold = map(model.labels.index, run.frame["label"].astype(str))
     rows = list(zip(texts_of(run.frame, options), gold, strict=True))
     weights = _weights(run.frame, options, model.labels, model.encoder.device)
     trainer = Keyed(
-        _scorer(model, weights), settings, train_dataset=rows, callbacks=[_writing(run, weights)],
+        _scorer(model, weights),
+        settings,
+        train_dataset=rows,
+        callbacks=[_writing(run, weights)],
         data_collator=lambda batch: {
-            "gold": torch.tensor([gold for _, gold in batch]), **encoded(model, [pair for pair, _ in batch])
+            "gold": torch.tensor([gold for _, gold in batch]),
+            **encoded(model, [pair for pair, _ in batch]),
         },
-    )  # fmt: skip
+    )
     trainer.remove_callback(PrinterCallback)
     return trainer
 

@@ -116,11 +116,16 @@ def _card(cell: Cell, labels: Sequence[str], said: list[str]) -> dict[str, Any]:
     before = [{"data": step.name, **rows_of(step.frame)} for step in cell.setting.before]
     linear = isinstance(cell.setting.options, Linear)
     return {
-        "model": cell.model, "scheme": cell.scheme, "run": cell.run, "labels": list(labels),
-        "options": asdict(cell.setting.options), "before": before,
-        **{name: rows_of(part) for name, part in parts.items()}, "versions": versions(transformer=not linear),
+        "model": cell.model,
+        "scheme": cell.scheme,
+        "run": cell.run,
+        "labels": list(labels),
+        "options": asdict(cell.setting.options),
+        "before": before,
+        **{name: rows_of(part) for name, part in parts.items()},
+        "versions": versions(transformer=not linear),
         "scores": scored(cell.judge["label"], said, labels),
-    }  # fmt: skip
+    }
 
 
 def _remembered(path: Path, cell: Cell, labels: Sequence[str]) -> list[str]:

@@ -80,12 +80,14 @@ class BertScoreModel:
         scores, labels = self.likeness(frame), frame["label"].astype(str).to_numpy()
         return [
             {
-                "label": label, "rows": len(own), "mean": round(float(own.mean()), 4),
+                "label": label,
+                "rows": len(own),
+                "mean": round(float(own.mean()), 4),
                 "below": int((own < self.options.threshold).sum()),
             }
             for label in self.labels
             if len(own := scores[labels == label])
-        ]  # fmt: skip
+        ]
 
     def predict(self, frame: pd.DataFrame) -> list[str]:
         """Return the most probable label of each row."""
@@ -150,9 +152,14 @@ def save_bertscore(model: BertScoreModel, folder: Path, card: dict[str, Any] | N
         if model.second:
             save_encoder(model.second, beside / "second")
     whole = {
-        "format": FORMAT, "bertscore": True, "weights": name, "options": asdict(model.options),
-        "labels": model.labels, "shares": model.shares, "card": card or {},
-    }  # fmt: skip
+        "format": FORMAT,
+        "bertscore": True,
+        "weights": name,
+        "options": asdict(model.options),
+        "labels": model.labels,
+        "shares": model.shares,
+        "card": card or {},
+    }
     activate(folder, whole)
 
 

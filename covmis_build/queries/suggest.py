@@ -122,11 +122,14 @@ class Suggestions(Result):
         """Return what `covmis queries suggest --json` prints."""
         suggestions = [
             {
-                "expression": row.expression, "width": row.width, "posts": row.posts, "reason": row.reason,
+                "expression": row.expression,
+                "width": row.width,
+                "posts": row.posts,
+                "reason": row.reason,
                 "samples": [post._asdict() for post in row.samples],
             }
             for row in self.proposals
-        ]  # fmt: skip
+        ]
         return {
             "claim": self.claim,
             "posts_in_archive": self.posts_in_archive,
@@ -156,8 +159,14 @@ class Suggestions(Result):
 
 
 def suggest(
-    text: str, index: Words, *, language: str = "", read: Sequence[int] = READ, samples: int = 2, counted: bool = True
-) -> Suggestions:  # fmt: skip
+    text: str,
+    index: Words,
+    *,
+    language: str = "",
+    read: Sequence[int] = READ,
+    samples: int = 2,
+    counted: bool = True,
+) -> Suggestions:
     """Suggest queries for a claim; `counted` is false if the index only shows word frequencies, not posts."""
     if len(read) != len(WIDTHS) or list(read) != sorted(read) or read[0] < 1:
         raise InputError("the posts to read are three ascending numbers", remedy="Write them like 5,25,100")

@@ -135,10 +135,15 @@ def _table(claim: Asked, bm25: Floats, model: Floats | None) -> pd.DataFrame:
     score = bm25 if by_model is None else fused(by_words, by_model)
     missing = np.full(len(ids), np.nan)
     rows = {
-        "claim_id": claim.claim_id, "post_id": ids, "rank": places(score, ids), "score": score.round(DIGITS),
-        "bm25_rank": by_words, "bm25": bm25, "model_rank": missing if by_model is None else by_model.astype(float),
+        "claim_id": claim.claim_id,
+        "post_id": ids,
+        "rank": places(score, ids),
+        "score": score.round(DIGITS),
+        "bm25_rank": by_words,
+        "bm25": bm25,
+        "model_rank": missing if by_model is None else by_model.astype(float),
         "model": missing if model is None else np.asarray(model, dtype=float).round(DIGITS),
-    }  # fmt: skip
+    }
     return pd.DataFrame(rows, columns=list(COLUMNS)).sort_values("rank", ignore_index=True)
 
 

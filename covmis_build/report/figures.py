@@ -47,11 +47,31 @@ class _Drawing:
     height: float = 0.0
     shapes: list[Shape] = field(default_factory=list)
 
-    def rectangle(self, x: float, y: float, width: float, height: float, colour: str, opacity: float = 1, *, edge: str = "none") -> None:  # fmt: skip
+    def rectangle(
+        self,
+        x: float,
+        y: float,
+        width: float,
+        height: float,
+        colour: str,
+        opacity: float = 1,
+        *,
+        edge: str = "none",
+    ) -> None:
         style = f"fill:{colour};fill-opacity:{opacity:.3g};stroke:{edge}"
         self._add("rect", x=x, y=y, width=width, height=height, style=style)
 
-    def line(self, x: float, y: float, to_x: float, to_y: float, colour: str, width: float = 1, *, dashed: bool = False) -> None:  # fmt: skip
+    def line(
+        self,
+        x: float,
+        y: float,
+        to_x: float,
+        to_y: float,
+        colour: str,
+        width: float = 1,
+        *,
+        dashed: bool = False,
+    ) -> None:
         dashes = ";stroke-dasharray:4 3" if dashed else ""
         self._add(
             "line", x1=x, y1=y, x2=to_x, y2=to_y, style=f"stroke:{colour};stroke-width:{width:g}{dashes}"
@@ -63,13 +83,18 @@ class _Drawing:
     def path(self, points: Sequence[tuple[float, float]], style: str) -> None:
         self._add("path", d="M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points), style=style)
 
-    def text(self, x: float, y: float, text: str, anchor: str = "start", colour: str = INK, *, bold: bool = False) -> None:  # fmt: skip
+    def text(
+        self, x: float, y: float, text: str, anchor: str = "start", colour: str = INK, *, bold: bool = False
+    ) -> None:
         """Draw text centred vertically on y."""
         weight = ";font-weight:600" if bold else ""
         self._add("text", text, x=x, y=y, dy="0.35em", style=f"fill:{colour};text-anchor:{anchor}{weight}")
 
     def _add(self, tag: str, text: str = "", /, **attributes: float | str) -> None:
-        written = [(name, f"{value:.1f}" if isinstance(value, float | int) else value) for name, value in attributes.items()]  # fmt: skip
+        written = [
+            (name, f"{value:.1f}" if isinstance(value, float | int) else value)
+            for name, value in attributes.items()
+        ]
         self.shapes.append(Shape(tag, written, text))
 
     def svg(self, alt: str) -> Markup:
@@ -77,9 +102,15 @@ class _Drawing:
         own = hashlib.sha256(repr((self.shapes, alt)).encode("utf-8", "replace")).hexdigest()[:8]
         natural = 28 * self.width / WIDTH
         drawn = render(
-            "figure.svg", shapes=self.shapes, alt=_plain(alt, 2000), own=own, width=self.width, height=self.height,
-            size=SIZE, natural=natural,
-        )  # fmt: skip
+            "figure.svg",
+            shapes=self.shapes,
+            alt=_plain(alt, 2000),
+            own=own,
+            width=self.width,
+            height=self.height,
+            size=SIZE,
+            natural=natural,
+        )
         return Markup(drawn)  # noqa: S704 - the template has escaped every text
 
 
@@ -198,7 +229,9 @@ def heat(
     left = min(16 + max(map(_width, map(_plain, [*rows, row_title])), default=0.0), WIDTH / 3)
     cell = min(96.0, (WIDTH - left - 6) / max(len(columns), 1))
     drawing = _Drawing(width=left + cell * len(columns) + 6)
-    drawing.text(left + cell * len(columns) / 2, 10, _fitting(column_title, cell * len(columns)), "middle", SOFT)  # fmt: skip
+    drawing.text(
+        left + cell * len(columns) / 2, 10, _fitting(column_title, cell * len(columns)), "middle", SOFT
+    )
     names = [_wrapped(column, cell - 4) for column in columns]
     top = 30 + 16 * max(map(len, names), default=1)
     drawing.text(left - 10, top - 16, _fitting(row_title, left - 10), "end", SOFT)

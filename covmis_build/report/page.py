@@ -109,8 +109,14 @@ def table_html(
     ]
     folded = bool(longest) and len(rows) > longest
     html = render(
-        "table.html", columns=columns, numeric=numeric, rows=rows, caption=caption, headings=headings, folded=folded
-    )  # fmt: skip
+        "table.html",
+        columns=columns,
+        numeric=numeric,
+        rows=rows,
+        caption=caption,
+        headings=headings,
+        folded=folded,
+    )
     return Markup(html)  # noqa: S704 - the template has escaped every cell
 
 

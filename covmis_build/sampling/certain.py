@@ -70,8 +70,12 @@ def clusters_of(items: pd.DataFrame, strata: Mapping[str, str] | None = None) ->
     sums: dict[str, dict[str, Stratum]] = {}
     clusters: dict[tuple[str, str], list[Cluster]] = {}
     rows = zip(
-        items["claim_id"], strata_of(items, strata), items["group_size"].astype(int), items["item_id"], strict=True
-    )  # fmt: skip
+        items["claim_id"],
+        strata_of(items, strata),
+        items["group_size"].astype(int),
+        items["item_id"],
+        strict=True,
+    )
     for claim, name, size, item in sorted(rows, key=lambda row: (row[0], row[1], -row[2], row[3])):
         unique, posts, squares = sums.setdefault(str(claim), {}).get(name, (0, 0, 0))
         sums[str(claim)][name] = Stratum(unique + 1, posts + size, squares + size * size)

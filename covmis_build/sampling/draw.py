@@ -160,10 +160,17 @@ def _expected_ranked(claim: str, chances: Mapping[str, float], drawn: int, froze
     Frozen ones that are no longer near have no probability now, and the one that they were drawn with.
     """
     return {
-        "claim_id": claim, "stratum": RANKED, "kind": RANKED, "N": len(chances),
-        "probability": min((p for p in chances.values() if p), default=float("nan")), "expected": sum(chances.values()),
-        "variance": sum(p * (1 - p) for p in chances.values()), "certain": 0, "drawn": drawn, "frozen": frozen,
-    }  # fmt: skip
+        "claim_id": claim,
+        "stratum": RANKED,
+        "kind": RANKED,
+        "N": len(chances),
+        "probability": min((p for p in chances.values() if p), default=float("nan")),
+        "expected": sum(chances.values()),
+        "variance": sum(p * (1 - p) for p in chances.values()),
+        "certain": 0,
+        "drawn": drawn,
+        "frozen": frozen,
+    }
 
 
 def expectation(

@@ -36,11 +36,16 @@ def of_strata(claim: str, number: str, allocation: Allocation) -> list[Chance]:
     """Return a claim's draw by quotas: the probability of each stratum."""
     return [
         Chance(
-            number, claim, name, "",
-            "fill" if allocation.more and allocation.first[name] < posts else "quota", posts, float(allocation.chance(name)),
+            number,
+            claim,
+            name,
+            "",
+            "fill" if allocation.more and allocation.first[name] < posts else "quota",
+            posts,
+            float(allocation.chance(name)),
         )
         for name, posts in allocation.counts.items()
-    ]  # fmt: skip
+    ]
 
 
 def of_ranked(claim: str, number: str, chances: Mapping[str, float]) -> list[Chance]:

@@ -84,10 +84,15 @@ class Pool(NamedTuple):
         pairs = zip(items["claim_id"].astype(object), strata_of(items, strata), strict=True)
         of_claim, claims = pd.factorize(items["claim_id"], sort=True)
         return cls(
-            clusters, place, number, np.array([number[str(claim), name] for claim, name in pairs], dtype=np.int64), len(claims),
-            np.asarray(of_claim, np.int64), items["p_claim"].to_numpy(dtype=float),
+            clusters,
+            place,
+            number,
+            np.array([number[str(claim), name] for claim, name in pairs], dtype=np.int64),
+            len(claims),
+            np.asarray(of_claim, np.int64),
+            items["p_claim"].to_numpy(dtype=float),
             np.array([automatic_label(kinds, labels) != "" for kinds in items["kinds"]], dtype=bool),
-        )  # fmt: skip
+        )
 
 
 def costs(

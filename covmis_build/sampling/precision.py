@@ -124,7 +124,14 @@ def precision(
     deff = clustering([posts] * claims)
     variance = cohen_influence(table_of_kappa(SHARES, TARGET_KAPPA))
     return Precision(
-        claims, posts, deff, claims * posts / deff, TARGET_KAPPA, Z95 * math.sqrt(variance * deff / (claims * posts)),
-        labels_for_share(share, 0.1, design_effect), labels_for_share(share, 0.1, design_effect, r_squared), r_squared,
+        claims,
+        posts,
+        deff,
+        claims * posts / deff,
+        TARGET_KAPPA,
+        Z95 * math.sqrt(variance * deff / (claims * posts)),
+        labels_for_share(share, 0.1, design_effect),
+        labels_for_share(share, 0.1, design_effect, r_squared),
+        r_squared,
         items_for_difference(0.05, 0.2, deff),
-    )  # fmt: skip
+    )

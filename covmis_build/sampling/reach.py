@@ -114,14 +114,21 @@ def within_reach(
     fixed = any(design_of(name).FIXED_SIZE for name in {options.design, *frozen["design"]})
     near = engine.map(
         partial(_near, seed=seed, fixed=fixed),
-        engine.sql(WITH_CHANCES, placed=placed, chances=engine.table(pa.Table.from_pylist(counted, CHANCES))), NEAR,
-    )  # fmt: skip
+        engine.sql(WITH_CHANCES, placed=placed, chances=engine.table(pa.Table.from_pylist(counted, CHANCES))),
+        NEAR,
+    )
     sure = [item for items_of in certain(clusters, options).values() for item in items_of]
     before = engine.table(pa.table({"item_id": pa.array([*frozen["item_id"], *sure], tables.STRING)}))
     pool = engine.sql(WITHIN.format(ranked=RANKED), items=items, near=near, frozen=before)
-    parts = engine.sql(
-        "SELECT item_id, part FROM placed WHERE item_id IN (SELECT item_id FROM pool)", placed=placed, pool=pool
-    ).to_pandas() if by else None  # fmt: skip
+    parts = (
+        engine.sql(
+            "SELECT item_id, part FROM placed WHERE item_id IN (SELECT item_id FROM pool)",
+            placed=placed,
+            pool=pool,
+        ).to_pandas()
+        if by
+        else None
+    )
     strata = None if parts is None else dict(zip(parts["item_id"], parts["part"], strict=True))
     return Reach(pool.to_pandas(), clusters, strata)
 

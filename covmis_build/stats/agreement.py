@@ -117,15 +117,27 @@ def coefficient(  # noqa: PLR0913 - a coefficient, its labels, and what is known
     low, high, *by_claims = (number(end) for figure in own for end in (figure.low, figure.high))
     low_by_claims, high_by_claims = by_claims or (None, None)
     return Figure(
-        name, value, low, high, error, low_by_claims, high_by_claims,
+        name,
+        value,
+        low,
+        high,
+        error,
+        low_by_claims,
+        high_by_claims,
         words=words(low_by_claims, high_by_claims) or words(low, high),
-    )  # fmt: skip
+    )
 
 
 def _of_units(
-    sums: Array, labels: Array, units: Codes, value: float, chance: ByChance, pulls: Pulls, over: Over,
+    sums: Array,
+    labels: Array,
+    units: Codes,
+    value: float,
+    chance: ByChance,
+    pulls: Pulls,
+    over: Over,
     bounds: tuple[float, float],
-) -> Estimate:  # fmt: skip
+) -> Estimate:
     """Return the figure over items, or over claims with `units` (claim number per row). Items with one label are excluded."""
     compared = np.unique(units[labels.any(1)])
     place = np.full(int(units.max()) + 1, -1)

@@ -248,9 +248,20 @@ class Estimate:
     def to_dict(self) -> dict[str, Any]:
         """Return the figures by name."""
         names = (
-            "value", "variance", "low", "high", "level", "n", "effective_n", "interval", "worth", "design_effect", "strength",
-            "r_squared", "why",
-        )  # fmt: skip
+            "value",
+            "variance",
+            "low",
+            "high",
+            "level",
+            "n",
+            "effective_n",
+            "interval",
+            "worth",
+            "design_effect",
+            "strength",
+            "r_squared",
+            "why",
+        )
         return {name: getattr(self, name) for name in names} | {"interval": str(self.interval)}
 
     def to_frame(self) -> Any:

@@ -94,9 +94,13 @@ def weighted_measures(  # noqa: PLR0913 - a system, its items and how they were 
 
 
 def _items_worth(
-    measures: Measures, ranges: Mapping[str, tuple[float, float]], where: NDArray[np.intp], shares: Floats,
-    shape: tuple[int, int], worth: float,
-) -> dict[str, float]:  # fmt: skip
+    measures: Measures,
+    ranges: Mapping[str, tuple[float, float]],
+    where: NDArray[np.intp],
+    shares: Floats,
+    shape: tuple[int, int],
+    worth: float,
+) -> dict[str, float]:
     """Return the effective size of the items that decide a measure, given that of the weights."""
     if math.isinf(worth):
         return dict.fromkeys(ranges, worth)

@@ -109,8 +109,11 @@ def over_claims(
                 np.mean([each.pull for each in pulls], axis=0),
                 all(each.mean_of_items for each in pulls),
             ),
-            many, bounds=bounds, over=over, level=level,
-        )  # fmt: skip
+            many,
+            bounds=bounds,
+            over=over,
+            level=level,
+        )
     return figures
 
 
@@ -206,8 +209,13 @@ def mean_over_claims(
             left_out = (sums.sum() - sums) / (1 - mass)
     parts = np.bincount(claims, shares**2).astype(float)
     figure = decided_by(
-        np.asarray(parts[:, None], dtype=np.float64), mean, left_out, Pulls(float(1 / parts.sum()), np.ones(1), True), bounds=bounds, level=level
-    )  # fmt: skip
+        np.asarray(parts[:, None], dtype=np.float64),
+        mean,
+        left_out,
+        Pulls(float(1 / parts.sum()), np.ones(1), True),
+        bounds=bounds,
+        level=level,
+    )
     return Estimate(
         mean,
         figure.variance,

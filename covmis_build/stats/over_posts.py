@@ -251,9 +251,15 @@ def mean(
     if everyone == 0:
         return Estimate(math.nan, math.nan, n, why="no item")
     return linear_estimate(
-        y, np.full(len(y), float(np.sum(design.weights * scale * y)) / everyone), scale / everyone, design,
-        n=n, extra=extra, expected=expected, level=level,
-    )  # fmt: skip
+        y,
+        np.full(len(y), float(np.sum(design.weights * scale * y)) / everyone),
+        scale / everyone,
+        design,
+        n=n,
+        extra=extra,
+        expected=expected,
+        level=level,
+    )
 
 
 def linear_estimate(  # noqa: PLR0913 - a sample and what is known of its pool, by name
@@ -336,9 +342,16 @@ def difference(
 
 
 def over_posts(
-    value: float, variance: float, n: int, worth: float, degrees: float, *, bounds: tuple[float, float] = (0.0, 1.0),
-    level: float = 0.95, **more: Any,
-) -> Estimate:  # fmt: skip
+    value: float,
+    variance: float,
+    n: int,
+    worth: float,
+    degrees: float,
+    *,
+    bounds: tuple[float, float] = (0.0, 1.0),
+    level: float = 0.95,
+    **more: Any,
+) -> Estimate:
     """Return a figure on the target population; without interval if a few units have most of the weight."""
     few = worth < FEWEST or degrees < FEWEST - 1 - 1e-9
     why = FEW_UNCERTAIN if worth >= FEWEST and n < 2 * worth else FEW_DECIDE

@@ -59,8 +59,10 @@ def add_posts(study: Study, source: Path | str | Iterable[bytes], name: str = ""
     with study.locked(study.places.notes, "covmis posts add"):
         if target.exists():
             raise InputError(
-                "is in the archive already", file=study.places.relative(target), remedy="Give the new file another name"
-            )  # fmt: skip
+                "is in the archive already",
+                file=study.places.relative(target),
+                remedy="Give the new file another name",
+            )
         with storage.replacing(target) as beside:
             with beside.open("wb") as file:
                 size = sum(file.write(block) for block in blocks)

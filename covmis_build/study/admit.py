@@ -32,9 +32,10 @@ def admit_in_study(study: Study, file: Path, *, name: str, epsilon: float) -> Ad
     earlier = next((line for line in reversed(_lines(journal)) if line["name"] == name), None)
     if earlier is not None and earlier["epsilon"] != epsilon:
         raise InputError(
-            f"ε of {name} was fixed at {earlier['epsilon']:g} before its labels were looked at", file=journal,
+            f"ε of {name} was fixed at {earlier['epsilon']:g} before its labels were looked at",
+            file=journal,
             remedy=f"Say epsilon (--epsilon) {earlier['epsilon']:g}",
-        )  # fmt: skip
+        )
     frozen = frozen_items(study.places.rounds)
     people = labels_of(study)
     if people is None or frozen.empty:
@@ -46,10 +47,13 @@ def admit_in_study(study: Study, file: Path, *, name: str, epsilon: float) -> Ad
     table.check_labels(list(values))
     audited = items[items["audited"].astype(bool) & items["automatic_label"].ne("")]
     admission = admit(
-        people[people["item_id"].isin(items["item_id"])], predictions, epsilon=epsilon,
+        people[people["item_id"].isin(items["item_id"])],
+        predictions,
+        epsilon=epsilon,
         claims=dict(zip(items["item_id"], items["claim_id"], strict=True)),
-        automatic=dict(zip(audited["item_id"], audited["automatic_label"], strict=True)), values=values,
-    )  # fmt: skip
+        automatic=dict(zip(audited["item_id"], audited["automatic_label"], strict=True)),
+        values=values,
+    )
     record = {"name": name, "epsilon": epsilon, "passed": admission.passed, "by": admission.leads}
     if earlier != record:  # also if more labels have changed the test's result
         storage.append_line(journal, json.dumps(record, ensure_ascii=False).encode())
@@ -65,10 +69,11 @@ def check_admitted(study: Study) -> None:
         if not passed.get(name):
             why = "was not admitted" if name in passed else "has never been tested"
             raise InputError(
-                f"[annotation] annotators: {code} {why}", file=journal if name in passed else study.places.study_toml,
+                f"[annotation] annotators: {code} {why}",
+                file=journal if name in passed else study.places.study_toml,
                 remedy=f"Take it out: `covmis model admit FILE --name {name} --epsilon …` tests it, and predictions that "
                 "are not admitted still serve `covmis estimate --assisted-by`",
-            )  # fmt: skip
+            )
 
 
 def _journal(study: Study) -> Path:

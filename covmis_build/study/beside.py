@@ -65,9 +65,14 @@ def divide(
     similarity = settings.cleaning.similarity if asked.similarity is None else asked.similarity
     known = [text for text in texts if text]
     divided = release_splits(
-        corpus, scheme=scheme, owners=owners, texts=texts if known else None, similarity=similarity,
-        seed=settings.seed, fractions=asked.fractions,
-    )  # fmt: skip
+        corpus,
+        scheme=scheme,
+        owners=owners,
+        texts=texts if known else None,
+        similarity=similarity,
+        seed=settings.seed,
+        fractions=asked.fractions,
+    )
     part = divided["part"].to_numpy()
     near: int | None = None
     findings: list[str] = []
@@ -78,9 +83,12 @@ def divide(
             raise AssertionError("parts that tear near-copies")  # release_splits guarantees it
         if {"train", "test"} <= set(part):
             shared = leakage(
-                texts, part.tolist(), similarity=similarity, keys={"claim": corpus["claim_id"]},
+                texts,
+                part.tolist(),
+                similarity=similarity,
+                keys={"claim": corpus["claim_id"]},
                 labels=corpus["label"].tolist(),
-            )  # fmt: skip
+            )
             findings = shared.findings
     what = "The posts of a claim" if by == "claim" else f"Posts of one {by.removeprefix('_')}"
     together = {"grouped": f"{what}, and near-copies,", "stratified": "Near-copies", "chronological": ""}[

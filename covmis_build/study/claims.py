@@ -147,10 +147,11 @@ class LookedAt(Result):
             f"  {field} <- {column or 'the first column'}" for field, column in understood.columns.items()
         ]
         parts: list[str | Listing] = [
-            f"{counted(len(understood.claims), 'claims')}, read as {OWN if understood.form == 'csv' else understood.form}.", *columns,
+            f"{counted(len(understood.claims), 'claims')}, read as {OWN if understood.form == 'csv' else understood.form}.",
+            *columns,
             *([f"  left over: {', '.join(understood.left_over)}"] if understood.left_over else []),
             *([f"  {counted(len(understood.posts), 'posts')} named by the list"] if understood.posts else []),
-        ]  # fmt: skip
+        ]
         if verdicts := self.verdicts():
             parts.append(Listing(("verdict", "claims", "misinformation"), verdicts))
         for row in understood.claims.head(3).to_dict("records"):
@@ -205,9 +206,16 @@ def import_claims(
         storage.write_bytes(study.places.claims_csv, claims_csv(claims))
         kept = _keep_given_posts(given_file, given)
     return ImportedClaims(
-        claims, len(added), len(fresh) - len(added), kept, study.places.relative(given_file), understood, examples,
-        filled_in, differing,
-    )  # fmt: skip
+        claims,
+        len(added),
+        len(fresh) - len(added),
+        kept,
+        study.places.relative(given_file),
+        understood,
+        examples,
+        filled_in,
+        differing,
+    )
 
 
 def _known_claims(study: Study) -> pd.DataFrame | None:

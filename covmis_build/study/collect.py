@@ -71,11 +71,17 @@ class Collected(Result):
         """As `covmis collect --json` prints it."""
         crawled, spent = self.crawled, self.crawled.spent
         return {
-            "platform": self.platform, "searches": crawled.jobs, "finished": crawled.finished + crawled.already,
-            "posts": spent.posts, "requests": spent.requests, "dollars": spent.dollars,
-            "budget": str(self.budget), "prices_date": self.prices.date, "stopped": crawled.stopped,
+            "platform": self.platform,
+            "searches": crawled.jobs,
+            "finished": crawled.finished + crawled.already,
+            "posts": spent.posts,
+            "requests": spent.requests,
+            "dollars": spent.dollars,
+            "budget": str(self.budget),
+            "prices_date": self.prices.date,
+            "stopped": crawled.stopped,
             "gaps": [asdict(gap) for gap in crawled.gaps],
-        }  # fmt: skip
+        }
 
     @property
     def summary(self) -> Summary:
@@ -119,10 +125,15 @@ class _Task:
     def crawl(self, connection: Connection, wanted: Wanted) -> Crawl:
         """Return the crawl settings for this platform. Posts on the purge list are not stored."""
         return Crawl(
-            connection.fetch, self.search.platform, self.prices, self.budget, notice=wanted.notice,
-            keep=self.forget.without, renew=connection.renew,
+            connection.fetch,
+            self.search.platform,
+            self.prices,
+            self.budget,
+            notice=wanted.notice,
+            keep=self.forget.without,
+            renew=connection.renew,
             earlier=plans.spent_since(self.folder, self.since),
-        )  # fmt: skip
+        )
 
 
 def _archive_here(study: Study) -> Path:
@@ -157,10 +168,15 @@ def _task(study: Study, source: str, wanted: Wanted) -> _Task:
         jobs = plans.rest_of_plan(search, begun, before)
     else:
         jobs = plans.remaining(
-            _queries(study, wanted), search, since=study.settings.retrieval.since,
-            until=study.settings.retrieval.until, begun=begun, before=before,
-            forgotten={post_id.partition(":")[2] for post_id in forget.posts}, now=dt.datetime.now(dt.UTC),
-        )  # fmt: skip
+            _queries(study, wanted),
+            search,
+            since=study.settings.retrieval.since,
+            until=study.settings.retrieval.until,
+            begun=begun,
+            before=before,
+            forgotten={post_id.partition(":")[2] for post_id in forget.posts},
+            now=dt.datetime.now(dt.UTC),
+        )
     return _Task(search, prices, budget, forget, folder, notes, begun, jobs, since)
 
 
@@ -249,9 +265,13 @@ class LookedUp(Result):
     def to_dict(self) -> dict[str, Any]:
         """As `covmis collect ids --json` prints it."""
         return {
-            "ids": len(self.listed.post_ids), "not_looked_up": self.left, "requests": self.spent.requests,
-            "dollars": self.spent.dollars, "outcomes": self.counts, "stopped": self.stopped,
-        }  # fmt: skip
+            "ids": len(self.listed.post_ids),
+            "not_looked_up": self.left,
+            "requests": self.spent.requests,
+            "dollars": self.spent.dollars,
+            "outcomes": self.counts,
+            "stopped": self.stopped,
+        }
 
     @property
     def summary(self) -> Summary:
@@ -356,9 +376,16 @@ def _parts(
         prices = read_prices(name, wanted.prices if name == Source.X else None)
         allowed = Budget(None, budget.posts, budget.requests) if prices.free else budget
         how = Crawl(
-            part.look(part.ids), part.platform, prices, allowed,
-            notice=wanted.notice, keep=forget.without, renew=part.renew, spent=spent, earlier=earlier,
-        )  # fmt: skip
+            part.look(part.ids),
+            part.platform,
+            prices,
+            allowed,
+            notice=wanted.notice,
+            keep=forget.without,
+            renew=part.renew,
+            spent=spent,
+            earlier=earlier,
+        )
         yield (
             part.prefix,
             id_lists.hydrate(part, study.places.collected / name, how, wanted.progress, again=day),

@@ -86,10 +86,18 @@ def estimate(  # noqa: PLR0913 - every option is named
     if assisted_by is not None:
         predictions = _predictions(study, assisted_by, pool, labelled, settings, elsewhere=elsewhere)
     figures = figures_of(
-        study.places.rounds, rounds, labelled, frozen, pool, settings, by=scopes, level=level,
-        predicted=None if predictions is None else predictions.shares, calibrated=calibrated,
+        study.places.rounds,
+        rounds,
+        labelled,
+        frozen,
+        pool,
+        settings,
+        by=scopes,
+        level=level,
+        predicted=None if predictions is None else predictions.shares,
+        calibrated=calibrated,
         between=compared,
-    )  # fmt: skip
+    )
     if recall_rounds := round_folder.rounds_of_kind(study.places.rounds, round_folder.RoundKind.RECALL):
         report = report_of_rounds(recall_rounds, study.gold(), settings.labels, level=level)
         figures = figures.with_frame(report)
@@ -184,9 +192,15 @@ def figures_of(
     # Disputed posts are not in `labelled` yet: without them, annotators would seem to agree on everything.
     answers = None if provisional(rounds) else answers_table(said_by_people(rounds))
     return estimates(
-        labelled, settings.labels.values, settings.sampling, automatic=settings.labels.automatic, pool=pool,
-        answers=answers, draws=read_ledger(folder), **how,
-    )  # fmt: skip
+        labelled,
+        settings.labels.values,
+        settings.sampling,
+        automatic=settings.labels.automatic,
+        pool=pool,
+        answers=answers,
+        draws=read_ledger(folder),
+        **how,
+    )
 
 
 def _predictions(
@@ -316,7 +330,14 @@ def regress(  # noqa: PLR0913 - every option is named
     if of == Estimand.POSTS:
         sizes = sizes * rows["group_size"].to_numpy(float)
     return regression(
-        asked, np.asarray(told, dtype=np.float64), rows, labelled=known, chances=gold["p_sample"].fillna(1.0).to_numpy(float), sizes=sizes,
-        predicted=None if predictions is None else predictions[asked.label].to_numpy(float), family=family, over=over,
+        asked,
+        np.asarray(told, dtype=np.float64),
+        rows,
+        labelled=known,
+        chances=gold["p_sample"].fillna(1.0).to_numpy(float),
+        sizes=sizes,
+        predicted=None if predictions is None else predictions[asked.label].to_numpy(float),
+        family=family,
+        over=over,
         level=level,
-    )  # fmt: skip
+    )

@@ -94,9 +94,15 @@ def estimate_corpus(
     frame = read_corpus(Path(corpus))
     labels = _labels(frame)
     figures = estimates(
-        frame, labels, Sampling(), automatic=Labels().automatic, by=check_scopes(by), calibrated=calibrated,
-        between=compared_parts(between, before, after, labels=labels), level=level,
-    )  # fmt: skip
+        frame,
+        labels,
+        Sampling(),
+        automatic=Labels().automatic,
+        by=check_scopes(by),
+        calibrated=calibrated,
+        between=compared_parts(between, before, after, labels=labels),
+        level=level,
+    )
     return replace(figures, warnings=(*figures.warnings, UNSEEN))
 
 

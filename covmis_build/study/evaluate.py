@@ -105,9 +105,15 @@ class FilesToScore:
 
 
 def files_to_score(
-    gold: str, systems: Sequence[str], *, id_column: str = "", labels: Sequence[str] = (),
-    order: Sequence[str] = (), poles: Sequence[str] = (), folder: Path | None = None,
-) -> FilesToScore:  # fmt: skip
+    gold: str,
+    systems: Sequence[str],
+    *,
+    id_column: str = "",
+    labels: Sequence[str] = (),
+    order: Sequence[str] = (),
+    poles: Sequence[str] = (),
+    folder: Path | None = None,
+) -> FilesToScore:
     """Read gold (FILE[:COLUMN]) and each system ([NAME=]FILE[:COLUMN]), and find the label scheme."""
     _, table = read_spec(gold, id_column)
     study = study_of(Path(table.file), folder)
@@ -115,21 +121,38 @@ def files_to_score(
     if not labels and study is not None and in_gold <= set((scheme := study.settings.labels).values):
         runs = read_specs(systems, id_column, scheme.values)
         return FilesToScore(
-            table, runs, list(scheme.values), list(order or scheme.order) or None, list(poles or scheme.poles) or None,
-            labels_from_gold=False, study=study,
-        )  # fmt: skip
+            table,
+            runs,
+            list(scheme.values),
+            list(order or scheme.order) or None,
+            list(poles or scheme.poles) or None,
+            labels_from_gold=False,
+            study=study,
+        )
     declared = list(labels or order or table.label_set())
     runs = read_specs(systems, id_column, declared)
     return FilesToScore(
-        table, runs, declared, list(order) or None, list(poles) or None,
-        labels_from_gold=not (labels or order), study=study,
-    )  # fmt: skip
+        table,
+        runs,
+        declared,
+        list(order) or None,
+        list(poles) or None,
+        labels_from_gold=not (labels or order),
+        study=study,
+    )
 
 
 def score_files(
-    files: FilesToScore, over: str, *, clusters: str | None, probabilities: str | None, by: Sequence[str], people: str,
-    seed: int, **how: Any,
-) -> Scores | ScoresOverPosts:  # fmt: skip
+    files: FilesToScore,
+    over: str,
+    *,
+    clusters: str | None,
+    probabilities: str | None,
+    by: Sequence[str],
+    people: str,
+    seed: int,
+    **how: Any,
+) -> Scores | ScoresOverPosts:
     """Score the systems over gold's items, or over all posts of the target population.
 
     `people` is the file with all individual labels. For a release the default is annotations.csv next to gold; "none"
@@ -167,9 +190,16 @@ def published_scores(gold: Path, shown: Collection[str]) -> str:
 
 
 def score_soft_files(
-    people: str, systems: Sequence[str], *, labels: Sequence[str], order: Sequence[str], folder: Path | None,
-    clusters: str | None, probabilities: str | None, **how: Any,
-) -> SoftScores:  # fmt: skip
+    people: str,
+    systems: Sequence[str],
+    *,
+    labels: Sequence[str],
+    order: Sequence[str],
+    folder: Path | None,
+    clusters: str | None,
+    probabilities: str | None,
+    **how: Any,
+) -> SoftScores:
     """Score systems' label distributions against the labels of several people; each system is [NAME=]FILE[:COLUMN]."""
     table = people_table(people, how.pop("id", ""))
     study = study_of(Path(table.file), folder)
@@ -177,10 +207,15 @@ def score_soft_files(
     values = list(labels) or (list(scheme.values) if scheme else None)
     ordered = list(order) or (list(scheme.order) if scheme and not labels else None)
     return score_soft(
-        table, _named_files(systems), labels=values, order=ordered or None,
-        clusters=clusters, probabilities=probabilities or None,
-        title=study.settings.title if study else "", **how,
-    )  # fmt: skip
+        table,
+        _named_files(systems),
+        labels=values,
+        order=ordered or None,
+        clusters=clusters,
+        probabilities=probabilities or None,
+        title=study.settings.title if study else "",
+        **how,
+    )
 
 
 def _named_files(specs: Sequence[str]) -> dict[str, Path | Labelled]:
@@ -226,10 +261,19 @@ class Divided(Result):
 
 
 def split_file(  # noqa: PLR0913 - every option is named
-    file: str, out: Path, *, id_column: str = "", scheme: str = "random", group: Sequence[str] = (),
-    similarity: float | None = None, text: str = "text", time: str = "",
-    fractions: Sequence[float] = (0.7, 0.1, 0.2), progress: Progress = silent, **how: Any,
-) -> Divided:  # fmt: skip
+    file: str,
+    out: Path,
+    *,
+    id_column: str = "",
+    scheme: str = "random",
+    group: Sequence[str] = (),
+    similarity: float | None = None,
+    text: str = "text",
+    time: str = "",
+    fractions: Sequence[float] = (0.7, 0.1, 0.2),
+    progress: Progress = silent,
+    **how: Any,
+) -> Divided:
     """Write the parts of a file's items, one row each, after a `leakage` check.
 
     Items with the same value in the column `group` stay in one part unless `group` is "none".
@@ -258,10 +302,16 @@ def split_file(  # noqa: PLR0913 - every option is named
         table, group = table.assign(**{TOGETHER: bound}), [TOGETHER]
     parts = pd.DataFrame(
         splits(
-            table, scheme=scheme, label=items.label_column, id=id_column, group=group, time=time,  # type: ignore[arg-type]
-            fractions=tuple(fractions), **how,  # type: ignore[arg-type]
+            table,
+            scheme=scheme,  # type: ignore[arg-type] # `splits` refuses others
+            label=items.label_column,
+            id=id_column,
+            group=group,
+            time=time,
+            fractions=tuple(fractions),  # type: ignore[arg-type] # likewise
+            **how,
         )
-    )  # fmt: skip
+    )
     groups = _groups(keys, len(table))
     findings = _far_from(parts, fractions) if groups is not None and scheme in {"random", "grouped"} else []
     findings += _shared_by_parts(table, parts, keys, texts, similarity, progress)
@@ -298,10 +348,13 @@ def _groups(keys: Mapping[str, Values], size: int) -> pd.DataFrame | None:
         tied = sizes[sizes > 1]
         rows.append(
             {
-                "key": name, "groups": len(tied), "items": int(tied.sum()),
-                "share": f"{tied.sum() / size:.1%}", "largest": f"{sizes.max() / size:.2%}",
+                "key": name,
+                "groups": len(tied),
+                "items": int(tied.sum()),
+                "share": f"{tied.sum() / size:.1%}",
+                "largest": f"{sizes.max() / size:.2%}",
             }
-        )  # fmt: skip
+        )
     return pd.DataFrame(rows) if rows else None
 
 
@@ -320,9 +373,13 @@ def _far_from(parts: pd.DataFrame, fractions: Sequence[float]) -> list[str]:
 
 
 def _shared_by_parts(
-    table: pd.DataFrame, parts: pd.DataFrame, keys: Mapping[str, Values], texts: _Texts | None,
-    similarity: float | None, progress: Progress,
-) -> list[str]:  # fmt: skip
+    table: pd.DataFrame,
+    parts: pd.DataFrame,
+    keys: Mapping[str, Values],
+    texts: _Texts | None,
+    similarity: float | None,
+    progress: Progress,
+) -> list[str]:
     """Describe what the parts share. A split that breaks its guarantee is refused, not written."""
     findings: list[str] = []
     for name in parts.columns:
@@ -381,9 +438,15 @@ def leakage_of_files(
     except InputError as error:
         moments, notes = None, [f"Times are not compared: {error}"]
     shared = leakage(
-        items.column(text), part, edits=edits, similarity=similarity,
-        keys=keys, times=moments, labels=list(items.labels()), progress=progress,
-    )  # fmt: skip
+        items.column(text),
+        part,
+        edits=edits,
+        similarity=similarity,
+        keys=keys,
+        times=moments,
+        labels=list(items.labels()),
+        progress=progress,
+    )
     return shared, notes
 
 

@@ -55,9 +55,14 @@ class Hydration(Result):
         """As `covmis hydrate --json` prints it."""
         reasons = [{"reason": why, "count": count} for why, count in self.reasons.items()]
         return {
-            "rows": self.rows, "found": self.found, "gone": self.gone, "corpus": str(self.corpus),
-            "list": str(self.list), "reasons": reasons, "intake": [file.to_dict() for file in self.intake.files],
-        }  # fmt: skip
+            "rows": self.rows,
+            "found": self.found,
+            "gone": self.gone,
+            "corpus": str(self.corpus),
+            "list": str(self.list),
+            "reasons": reasons,
+            "intake": [file.to_dict() for file in self.intake.files],
+        }
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -91,9 +91,10 @@ def set_keywords(
         before = keywords_now(claims, claim)
         if instead_of is not None and before != list(instead_of):
             raise InputError(
-                f"the keywords of claim {claim} have changed since: {' | '.join(before) or 'none'}", file=path,
+                f"the keywords of claim {claim} have changed since: {' | '.join(before) or 'none'}",
+                file=path,
                 remedy="Look at the new ones, and save again",
-            )  # fmt: skip
+            )
         if kept != before:
             storage.write_bytes(path, claims_csv(with_keywords(claims, claim, kept)))
     return SavedKeywords(claim, kept, before)

@@ -98,10 +98,15 @@ def adjudicate_round(study: Study, round_: RoundFolder, adjudicator: str, *, dis
     with connected(study) as label_studio:
         _ensure_users(study, [adjudicator])
         return projects.adjudicate_round(
-            label_studio, round_, adjudicator, study=study.settings.title,
+            label_studio,
+            round_,
+            adjudicator,
+            study=study.settings.title,
             guideline=GUIDELINE if round_.asks_relevance else read_guideline(study.places.guideline),
-            seed=study.settings.seed, discuss=discuss, now=storage.moment(),
-        )  # fmt: skip
+            seed=study.settings.seed,
+            discuss=discuss,
+            now=storage.moment(),
+        )
 
 
 def forget(study: Study, post_ids: list[str]) -> int:

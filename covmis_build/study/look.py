@@ -112,7 +112,15 @@ class SeenFile:
                 ]
             )
         for post in self.posts:
-            more = [f"{name} {'an unknown post' if value == '?' else value}" for name, value in (("reply to", post.reply_to), ("quotes", post.quote_of), ("repost of", post.repost_of)) if value]  # fmt: skip
+            more = [
+                f"{name} {'an unknown post' if value == '?' else value}"
+                for name, value in (
+                    ("reply to", post.reply_to),
+                    ("quotes", post.quote_of),
+                    ("repost of", post.repost_of),
+                )
+                if value
+            ]
             lines += [
                 "",
                 f"  {post.post_id}  {post.created_at or 'no time'}  {post.language}  {' '.join(more)}".rstrip(),
@@ -292,6 +300,12 @@ def _in_other_languages(texts: Sequence[tuple[str, str]], study: Study | None) -
 
 def _shown(post: Post) -> SeenPost:
     return SeenPost(
-        post.post_id, iso(post.created_at), post.language, post.text, post.urls, post.reply_to, post.quote_of,
+        post.post_id,
+        iso(post.created_at),
+        post.language,
+        post.text,
+        post.urls,
+        post.reply_to,
+        post.quote_of,
         post.repost_of,
-    )  # fmt: skip
+    )

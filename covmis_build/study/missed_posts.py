@@ -55,10 +55,18 @@ class MissedPosts(Result):
     def queries(self) -> pd.DataFrame:
         """Return one row per claim and width: a query that would match missed posts."""
         rows = [
-            (claim, query.width, query.expression, query.posts, query.missed, query.held_out, len(learned.posts))
+            (
+                claim,
+                query.width,
+                query.expression,
+                query.posts,
+                query.missed,
+                query.held_out,
+                len(learned.posts),
+            )
             for claim, learned in self.learned.items()
             for query in learned.queries
-        ]  # fmt: skip
+        ]
         columns = ["claim_id", "width", "expression", "posts", "finds", "held_out", "of_missed"]
         return pd.DataFrame(rows, columns=columns)
 
@@ -108,10 +116,13 @@ class MissedPosts(Result):
     def to_dict(self) -> dict[str, Any]:
         """As `covmis recall report --queries --json` prints it."""
         return {
-            "queries": self.queries, "shared": self.shared,
+            "queries": self.queries,
+            "shared": self.shared,
             "addresses": [{"address": page, "missed": count} for page, count in self.addresses],
-            "languages": [{"language": name, "missed": missed, "found": found} for name, missed, found in self.languages],
-        }  # fmt: skip
+            "languages": [
+                {"language": name, "missed": missed, "found": found} for name, missed, found in self.languages
+            ],
+        }
 
 
 def missed_posts(
@@ -141,10 +152,11 @@ def missed_posts(
         languages.setdefault(language, [0, 0])[0 if is_missed else 1] += 1
     most_missed = sorted(languages.items(), key=lambda entry: (-entry[1][0], -entry[1][1], entry[0]))
     return MissedPosts(
-        {claim: texts[claim] for claim in learned}, learned,
+        {claim: texts[claim] for claim in learned},
+        learned,
         tuple((page, count) for page, count in linked.most_common(10) if count >= FEW),
         tuple((language, missed, found) for language, (missed, found) in most_missed),
-    )  # fmt: skip
+    )
 
 
 def relevant_posts(study: Study, rounds: Sequence[RoundFolder]) -> pd.DataFrame:
@@ -186,10 +198,14 @@ def write_recall_page(study: Study, report: RecallReport, missed: MissedPosts) -
     ]
     path = places.build / "recall.html"
     html = recall_page(
-        study.settings.title, report, [(name, float(count)) for name, count in steps if count == count],  # noqa: PLR0124
-        examples=pd.DataFrame(examples, columns=["claim", "post"]), shared=_with_texts(missed.shared, missed),
-        queries=_with_texts(missed.queries, missed), told=missed.told,
-    )  # fmt: skip
+        study.settings.title,
+        report,
+        [(name, float(count)) for name, count in steps if count == count],  # noqa: PLR0124
+        examples=pd.DataFrame(examples, columns=["claim", "post"]),
+        shared=_with_texts(missed.shared, missed),
+        queries=_with_texts(missed.queries, missed),
+        told=missed.told,
+    )
     storage.write_text(path, html)
     return path
 

@@ -40,9 +40,14 @@ if TYPE_CHECKING:
 
 
 def open_round(
-    study: Study, claims: int | Sequence[str], *, pilot: bool, run: bool, predictions: Sequence[Path] = (),
+    study: Study,
+    claims: int | Sequence[str],
+    *,
+    pilot: bool,
+    run: bool,
+    predictions: Sequence[Path] = (),
     progress: Progress = silent,
-) -> Round:  # fmt: skip
+) -> Round:
     """Freeze the sampled posts of the next claims, or of these claims, in the order of claims.csv.
 
     Out-of-date tables are refused, or rebuilt with `run`. The hashes of `predictions` are recorded as proof that these
@@ -89,9 +94,15 @@ def open_round(
             number=number,
         )
         folder = record.create(
-            study.places.rounds, frozen, options, study.settings.labels, read_guideline(study.places.guideline),
-            now=storage.moment(), settings=settings_of_tables(study.places, study.settings), predictions=registered,
-        )  # fmt: skip
+            study.places.rounds,
+            frozen,
+            options,
+            study.settings.labels,
+            read_guideline(study.places.guideline),
+            now=storage.moment(),
+            settings=settings_of_tables(study.places, study.settings),
+            predictions=registered,
+        )
         round_ = Round(study, folder.folder)
         if not pilot and (options.checks or options.repeats):
             _hide_posts(study, round_, how_many(frozen, options))
@@ -120,9 +131,14 @@ def _named(
 
 
 def _keep_draws(
-    study: Study, draws: pd.DataFrame, tables: Mapping[str, pd.DataFrame], earlier: Sequence[pd.DataFrame],
-    count: int, named: Sequence[str] | None, number: str,
-) -> None:  # fmt: skip
+    study: Study,
+    draws: pd.DataFrame,
+    tables: Mapping[str, pd.DataFrame],
+    earlier: Sequence[pd.DataFrame],
+    count: int,
+    named: Sequence[str] | None,
+    number: str,
+) -> None:
     """Write the draws to the ledger, including those that added nothing.
 
     The ledger is written before the round: a missing draw would give items a wrong probability.
@@ -200,9 +216,16 @@ def _hide_posts(study: Study, round_: Round, checks: int) -> None:
 
 
 def _open_beside(
-    study: Study, kind: RoundKind, number: str, known: Known, chosen: list[str], pass_mark: float | None = None,
-    *, repeats: dict[str, list[str]] | None = None, besides: Sequence[str] = (),
-) -> RoundFolder:  # fmt: skip
+    study: Study,
+    kind: RoundKind,
+    number: str,
+    known: Known,
+    chosen: list[str],
+    pass_mark: float | None = None,
+    *,
+    repeats: dict[str, list[str]] | None = None,
+    besides: Sequence[str] = (),
+) -> RoundFolder:
     """Freeze posts of earlier rounds again, with a key of those `chosen` for their known label."""
     settings = study.settings
     people = settings.annotation.people
@@ -213,9 +236,14 @@ def _open_beside(
     )
     write_key(home / number, chosen, known.gold, known.reasons, pass_mark)
     return record.create(
-        home, items, options, settings.labels, read_guideline(study.places.guideline), now=storage.moment(),
+        home,
+        items,
+        options,
+        settings.labels,
+        read_guideline(study.places.guideline),
+        now=storage.moment(),
         repeats=repeats,
-    )  # fmt: skip
+    )
 
 
 def _known_from_seals(study: Study) -> Known:
@@ -239,9 +267,11 @@ def _known_from_sheet(study: Study, sheet: Path) -> Known:
         label = known_label(row["label"], study.settings.labels)
         if label not in study.settings.labels.values:  # noqa: PD011 - not pandas'
             raise InputError(
-                f"'{row['label']}' is no label", file=sheet, row=int(row[ROW]),
+                f"'{row['label']}' is no label",
+                file=sheet,
+                row=int(row[ROW]),
                 remedy=f"Use {labels_and_keys(study.settings.labels)}",
-            )  # fmt: skip
+            )
         if labels.setdefault(row["item_id"].strip(), label) != label:
             raise InputError(
                 f"a second label for {row['item_id']}", file=sheet, row=int(row[ROW]), remedy="Keep one"
@@ -251,9 +281,11 @@ def _known_from_sheet(study: Study, sheet: Path) -> Known:
     for row in rows:
         if row["item_id"].strip() not in there:
             raise InputError(
-                f"the item {row['item_id']} is in no round and not among the cleaned posts", file=sheet,
-                row=int(row[ROW]), remedy="Name items as claim|post, as the reports do",
-            )  # fmt: skip
+                f"the item {row['item_id']} is in no round and not among the cleaned posts",
+                file=sheet,
+                row=int(row[ROW]),
+                remedy="Name items as claim|post, as the reports do",
+            )
     gold = pd.DataFrame(
         [(item, label, LabelSource.ADJUDICATED, "") for item, label in labels.items()],
         columns=["item_id", "label", "how", "round"],
@@ -276,8 +308,14 @@ def _anywhere(study: Study, wanted: set[str]) -> pd.DataFrame:
     )
     posts = storage.read_table(study.places.table("posts"), "posts", among=("post_id", set(items["post_id"])))
     cleaned = freeze(
-        drawn, items, claims, posts, [],
-        replace(study.settings.annotation, claims_per_round=len(claims)), study.settings.labels,
-        seed=study.settings.seed, number="",
-    )  # fmt: skip
+        drawn,
+        items,
+        claims,
+        posts,
+        [],
+        replace(study.settings.annotation, claims_per_round=len(claims)),
+        study.settings.labels,
+        seed=study.settings.seed,
+        number="",
+    )
     return pd.concat([known, cleaned], ignore_index=True) if len(known) else cleaned

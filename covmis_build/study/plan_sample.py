@@ -67,9 +67,11 @@ class SamplePlan(Result):
         if not self.with_costs:
             return draw
         return draw | {
-            "plans": self.plans, "seconds_per_label": self.cost.seconds, "labels_timed": self.cost.labels,
+            "plans": self.plans,
+            "seconds_per_label": self.cost.seconds,
+            "labels_timed": self.cost.labels,
             "precision": self.precision.to_dict(),
-        }  # fmt: skip
+        }
 
     @property
     def summary(self) -> Summary:
@@ -163,9 +165,13 @@ class ToPlan:
         """Return one row per target: items, hours, half-widths. `seconds` and `per_item` override known values."""
         annotation = replace(self.settings.annotation, per_item=per_item or self.settings.annotation.per_item)
         return costs(
-            self.pool, self.settings.sampling, annotation, seconds=seconds or self.cost.seconds, targets=targets,
+            self.pool,
+            self.settings.sampling,
+            annotation,
+            seconds=seconds or self.cost.seconds,
+            targets=targets,
             share=share,
-        )  # fmt: skip
+        )
 
 
 def to_plan(study: Study) -> ToPlan:
@@ -199,9 +205,15 @@ def plan_sample(
     known = to_plan(study)
     items, settings = known.items, known.settings
     drawn = sample(
-        items, frozen_items(study.places.rounds), settings.sampling, settings.labels, seed=settings.seed,
-        audit=settings.annotation.audit, strata=known.strata, chances=ranked_chances(study.places, settings, items),
-    )  # fmt: skip
+        items,
+        frozen_items(study.places.rounds),
+        settings.sampling,
+        settings.labels,
+        seed=settings.seed,
+        audit=settings.annotation.audit,
+        strata=known.strata,
+        chances=ranked_chances(study.places, settings, items),
+    )
     plans = known.plans(targets, seconds=seconds, share=share, per_item=per_item)
     # The size of a claim with fixed size does not vary, even if that of its strata does.
     fixed = drawn.sample.loc[[design_of(name).FIXED_SIZE for name in drawn.sample["design"]], "claim_id"]
@@ -209,12 +221,21 @@ def plan_sample(
     target = min(settings.annotation.claims_per_round, max(items["claim_id"].nunique(), 1))
     own = plans[plans["per_claim"] == settings.sampling.per_claim].iloc[0]
     return SamplePlan(
-        drawn.expected.rename(columns={"N": "posts"}), len(items), len(drawn.sample),
-        float(drawn.expected.loc[free, "variance"].sum() ** 0.5), settings.sampling.per_claim,
-        per_item or settings.annotation.per_item, plans, Cost(seconds, 0) if seconds else known.cost,
+        drawn.expected.rename(columns={"N": "posts"}),
+        len(items),
+        len(drawn.sample),
+        float(drawn.expected.loc[free, "variance"].sum() ** 0.5),
+        settings.sampling.per_claim,
+        per_item or settings.annotation.per_item,
+        plans,
+        Cost(seconds, 0) if seconds else known.cost,
         precision(
-            claims=target, posts=settings.sampling.per_claim, share=share, design_effect=float(own["design_effect"]),
+            claims=target,
+            posts=settings.sampling.per_claim,
+            share=share,
+            design_effect=float(own["design_effect"]),
             r_squared=r_squared,
         ),
-        share, settings.retrieval.ranked.weights_up_to if settings.retrieval.ranked else math.inf,
-    )  # fmt: skip
+        share,
+        settings.retrieval.ranked.weights_up_to if settings.retrieval.ranked else math.inf,
+    )

@@ -112,11 +112,12 @@ class Questions:
         """Return a request for each item, with the study's guideline."""
         guideline = self.study.places.guideline if self.study else None
         return prompt(
-            self.items, self.labels,
+            self.items,
+            self.labels,
             guideline=text_of(guideline, own=True) if guideline and guideline.is_file() else "",
             template=text_of(Path(template), own=True) if template is not None else TEMPLATE,
             text_alone=text_alone,
-        )  # fmt: skip
+        )
 
     def write(
         self,
@@ -153,9 +154,14 @@ class Questions:
     ) -> asking.Requested:
         """Send the items' texts to a server and store every answer in the journal; see `models.asking`."""
         return asking.ask(
-            self.requests(template, text_alone=text_alone), server, sampling, Path(journal), budget=budget,
-            with_schema=with_schema, progress=progress,
-        )  # fmt: skip
+            self.requests(template, text_alone=text_alone),
+            server,
+            sampling,
+            Path(journal),
+            budget=budget,
+            with_schema=with_schema,
+            progress=progress,
+        )
 
     def read(self, answers: str | Path, out: str | Path) -> Answered:
         """Read the answers, write predictions, and compare with people if the study has labels."""
@@ -212,8 +218,9 @@ def _posts(posts: pd.DataFrame | str | Path | None) -> pd.DataFrame:
     if len(twice):
         raise InputError(
             f"has the {ids} {twice.iloc[0]} under several claims: its answers could not be told apart",
-            file="" if not isinstance(posts, str | Path) else posts, remedy="Give every row an item_id",
-        )  # fmt: skip
+            file="" if not isinstance(posts, str | Path) else posts,
+            remedy="Give every row an item_id",
+        )
     return frame.rename(columns={ids: "item_id"}).assign(claim=frame["target"])
 
 

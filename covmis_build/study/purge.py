@@ -106,9 +106,13 @@ class Purged(Result):
 
 
 def purge(
-    study: Study, *, posts: Iterable[str] = (), authors: Iterable[str] = (), outside: bool = False,
+    study: Study,
+    *,
+    posts: Iterable[str] = (),
+    authors: Iterable[str] = (),
+    outside: bool = False,
     progress: Progress = silent,
-) -> Purged:  # fmt: skip
+) -> Purged:
     """Add these posts and authors to the study's list, then delete everything on it, and all unfinished purges.
 
     Archives outside the study's folder are rewritten only with `outside`.
@@ -186,11 +190,14 @@ def _find(purged: Purged, places: Places, forget: Forget, files: list[Path]) -> 
     purging.note(
         places,
         purging.Entry(
-            at=storage.moment(), posts=sorted(posts), authors=sorted(authors),
+            at=storage.moment(),
+            posts=sorted(posts),
+            authors=sorted(authors),
             quoting=sorted(known["quoted"] | showing["quoted"]),
-            answering=sorted(known["parent"] | showing["parent"]), words=sorted(_words(places, posts)),
+            answering=sorted(known["parent"] | showing["parent"]),
+            words=sorted(_words(places, posts)),
         ),
-    )  # fmt: skip
+    )
     whole = purging.unfinished(places)
     if whole is None:
         raise InputError(

@@ -105,11 +105,13 @@ class Trial(Result):
         """Return what `covmis queries try --json` prints."""
         queries = [
             {
-                "query_id": query.query_id, "expression": query.expression, "posts": query.posts,
+                "query_id": query.query_id,
+                "expression": query.expression,
+                "posts": query.posts,
                 "samples": [post._asdict() for post in query.samples],
             }
             for query in self.queries
-        ]  # fmt: skip
+        ]
         return {"posts_in_archive": self.posts_in_archive, "queries": queries}
 
     def to_frame(self) -> pd.DataFrame:

@@ -59,10 +59,20 @@ class Rebuilt(Result):
         left_out = ", ".join(self.not_taken_over)
         return [
             f"{self.study} is a study now: {frozen}.",
-            *([f"Root hash {self.root}: compare it with the card of the release or with the paper."] if self.root else []),
-            *([f"Not taken over from the bundle: {left_out}. Set in study.toml what you want."] if left_out else []),
-            *self.intake.told(), *more, then,
-        ]  # fmt: skip
+            *(
+                [f"Root hash {self.root}: compare it with the card of the release or with the paper."]
+                if self.root
+                else []
+            ),
+            *(
+                [f"Not taken over from the bundle: {left_out}. Set in study.toml what you want."]
+                if left_out
+                else []
+            ),
+            *self.intake.told(),
+            *more,
+            then,
+        ]
 
     def check(self) -> None:
         """Refuse unreadable archive files."""

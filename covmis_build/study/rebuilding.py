@@ -99,9 +99,11 @@ def _published_pairs(files: Path) -> list[tuple[str, str, str]]:
     for number, row in zip(sheet.numbers, rows, strict=True):
         if row[kind] not in KINDS:
             raise InputError(
-                f"the source '{row[kind]}' is none of the four kinds", file=path, row=number,
+                f"the source '{row[kind]}' is none of the four kinds",
+                file=path,
+                row=number,
                 remedy=f"Allowed: {', '.join(KINDS)}",
-            )  # fmt: skip
+            )
     return [(row[claim], row[post], row[kind]) for row in rows]
 
 
@@ -195,9 +197,14 @@ def _totals(study: Study, files: Path, published: dict[tuple[str, str], str]) ->
         ", more or fewer as chance has it" if design.design == "poisson" else ""
     )
     figures: list[tuple[str, Any, Any, str]] = [
-        ("posts", len(published), len(drawn), f"{len(again):,} drawn again, {len(drawn) - len(again):,} others"),
+        (
+            "posts",
+            len(published),
+            len(drawn),
+            f"{len(again):,} drawn again, {len(drawn) - len(again):,} others",
+        ),
         ("claims", len(sizes[0]), len(sizes[1]), f"{len(gone):,} lack posts or gold labels" if gone else ""),
-    ]  # fmt: skip
+    ]
     for name, function in (("mean", mean), ("min", min), ("max", max)):
         theirs, ours = (function(size.values()) if size else None for size in sizes)
         figures.append((f"posts a claim, {name}", theirs, ours, asked))
@@ -236,9 +243,13 @@ def _counted(counts: Mapping[str, int]) -> str:
 
 
 def _fate(
-    pair: tuple[str, str], kind: str, looked_up: set[str], step: dict[tuple[str, str], str],
-    kept: set[tuple[str, str]], drawn: dict[tuple[str, str], str],
-) -> str:  # fmt: skip
+    pair: tuple[str, str],
+    kind: str,
+    looked_up: set[str],
+    step: dict[tuple[str, str], str],
+    kept: set[tuple[str, str]],
+    drawn: dict[tuple[str, str], str],
+) -> str:
     """Return the outcome of a published post."""
     if pair in drawn:
         return AGAIN if drawn[pair] == kind else f"{AGAIN} as {drawn[pair]}"

@@ -92,9 +92,11 @@ class Plan(Result):
     def to_dict(self) -> dict[str, Any]:
         """As `covmis recall plan --json` prints it."""
         return {
-            "frame": {**asdict(self.facts), "in_words": self.facts.in_words}, "largest_weight": self.largest_weight,
-            "draws": self.draws, "sentences": self.sentences,
-        }  # fmt: skip
+            "frame": {**asdict(self.facts), "in_words": self.facts.in_words},
+            "largest_weight": self.largest_weight,
+            "draws": self.draws,
+            "sentences": self.sentences,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +155,15 @@ class Recall:
     study: Study
 
     def plan(
-        self, *, labels: int = LABELS, labels_found: int | None = None, depth: int = DEPTH, model: str = "",
-        run: bool = False, progress: Progress = silent,
-    ) -> Plan:  # fmt: skip
+        self,
+        *,
+        labels: int = LABELS,
+        labels_found: int | None = None,
+        depth: int = DEPTH,
+        model: str = "",
+        run: bool = False,
+        progress: Progress = silent,
+    ) -> Plan:
         """Return the frame of the `depth` most similar posts per claim, and the precision of `labels` missed pairs.
 
         `labels_found` matched pairs are added (default: a quarter as many). `model` is a sentence model's folder or its name
@@ -173,9 +181,16 @@ class Recall:
         return Plan(chosen.facts, largest, frame.guide, pd.DataFrame(rows), frame.warnings)
 
     def draw(
-        self, *, labels: int = LABELS, labels_found: int | None = None, depth: int = DEPTH, model: str = "",
-        learn: bool = False, run: bool = False, progress: Progress = silent,
-    ) -> Round:  # fmt: skip
+        self,
+        *,
+        labels: int = LABELS,
+        labels_found: int | None = None,
+        depth: int = DEPTH,
+        model: str = "",
+        learn: bool = False,
+        run: bool = False,
+        progress: Progress = silent,
+    ) -> Round:
         """Draw pairs as in `plan` and freeze them as a round. After an earlier draw from the same frame, only new pairs.
 
         `learn`: after an earlier draw from the same frame, add this many labels, guided by all labels so far.
@@ -231,10 +246,15 @@ class Recall:
             home = RoundKind.RECALL.folder(study.places.rounds)
             storage.write_table(home / number / record.FRAME, frame.pairs, "frame")
             folder = record.create(
-                home, frozen, replace(options, annotators=options.people, per_item=1), relevance_scheme(study.settings.labels), GUIDELINE,
-                now=storage.moment(), settings=settings_of_tables(study.places, study.settings),
+                home,
+                frozen,
+                replace(options, annotators=options.people, per_item=1),
+                relevance_scheme(study.settings.labels),
+                GUIDELINE,
+                now=storage.moment(),
+                settings=settings_of_tables(study.places, study.settings),
                 frame=asdict(frame.facts),
-            )  # fmt: skip
+            )
         return Round(study, folder.folder)
 
     def report(self, *, level: float = 0.95) -> RecallReport:
@@ -283,8 +303,14 @@ class Recall:
             numbers = pd.Series(index.posts.numbers(found["post_id"]), found["claim_id"])
             known = {str(claim): rows.to_numpy() for claim, rows in numbers.groupby(level=0)}
             ranking = nearest(
-                index, claims, study.places, found=known, first=max(FIRST, depth), model=model, progress=progress,
-            )  # fmt: skip
+                index,
+                claims,
+                study.places,
+                found=known,
+                first=max(FIRST, depth),
+                model=model,
+                progress=progress,
+            )
         guide = fit(ranking.posts, self._known())
         ranked = ranking.posts.assign(guess=guide.guess(ranking.posts))
         pair = ["claim_id", "post_id"]
@@ -297,9 +323,16 @@ class Recall:
         pairs["kinds"] = [kinds if isinstance(kinds, list) else [] for kinds in pairs["kind"]]
         pairs["item_id"] = pairs["claim_id"] + "|" + pairs["post_id"]
         facts = FrameFacts(
-            ranked_by=ranking.name, version=ranking.version, depth=depth, claims=len(claims), posts_in_archive=size,
-            pairs_found=0, pairs_missed=0, guide_labels=guide.labels, family="",
-        )  # fmt: skip
+            ranked_by=ranking.name,
+            version=ranking.version,
+            depth=depth,
+            claims=len(claims),
+            posts_in_archive=size,
+            pairs_found=0,
+            pairs_missed=0,
+            guide_labels=guide.labels,
+            family="",
+        )
         pairs = pairs.sort_values("item_id", ignore_index=True).assign(p_sample=0.0)
         return _with_family(_Frame(pairs, facts, guide, tuple(ranking.warnings)))
 
@@ -333,9 +366,13 @@ class Recall:
         with study.locked(study.places.build, "covmis recall draw"):
             with open_engine(scratch=scratch) as engine:
                 retrieved = retrieve(
-                    engine, store_of(study.places, engine), tables.empty("queries"), study.settings.retrieval,
-                    progress=progress, given=pairs[["claim_id", "post_id"]],
-                )  # fmt: skip
+                    engine,
+                    store_of(study.places, engine),
+                    tables.empty("queries"),
+                    study.settings.retrieval,
+                    progress=progress,
+                    given=pairs[["claim_id", "post_id"]],
+                )
                 posts, hits = retrieved.posts.to_pandas(), retrieved.hits.to_pandas()
             storage.remove(scratch)  # including leftovers of an interrupted command
         kept = pairs[["item_id", "claim_id", "post_id"]].merge(
@@ -349,16 +386,30 @@ class Recall:
             [storage.read_table(study.places.table("posts"), "posts"), posts.drop(columns="item_id")]
         ).drop_duplicates("post_id")
         pairs = chosen.assign(
-            kind=[kinds[0] if kinds else RANKED for kinds in chosen["kinds"]], draw=number, design="poisson",
-            automatic_label="", audited=False, p_audit=0.0, p_claim=1.0, group=chosen["post_id"], group_size=1,
+            kind=[kinds[0] if kinds else RANKED for kinds in chosen["kinds"]],
+            draw=number,
+            design="poisson",
+            automatic_label="",
+            audited=False,
+            p_audit=0.0,
+            p_claim=1.0,
+            group=chosen["post_id"],
+            group_size=1,
             other_claims=pd.Series([()] * len(chosen), chosen.index, dtype=object),
-        )  # fmt: skip
+        )
         sample, items = (pairs.reindex(columns=tables.SCHEMAS[name].names) for name in ("sample", "items"))
         return freeze(
-            sample, items, study.claims, every, [],
-            replace(options, claims_per_round=len(study.claims)), relevance_scheme(study.settings.labels),
-            seed=study.settings.seed, salt=secrets.token_hex(16), number=number,
-        )  # fmt: skip
+            sample,
+            items,
+            study.claims,
+            every,
+            [],
+            replace(options, claims_per_round=len(study.claims)),
+            relevance_scheme(study.settings.labels),
+            seed=study.settings.seed,
+            salt=secrets.token_hex(16),
+            number=number,
+        )
 
 
 def report_of_rounds(
@@ -418,12 +469,17 @@ def _found_labels(labels: int, labels_found: int | None) -> int:
 
 def _with_family(frame: _Frame) -> _Frame:
     """Add counts, and a hash of the pairs and their query types: other queries or posts give another family."""
-    told = "\n".join(f"{item}\t{','.join(kinds)}" for item, kinds in zip(frame.pairs["item_id"], frame.pairs["kinds"], strict=True))  # fmt: skip
+    told = "\n".join(
+        f"{item}\t{','.join(kinds)}"
+        for item, kinds in zip(frame.pairs["item_id"], frame.pairs["kinds"], strict=True)
+    )
     found = int(frame.pairs["found"].sum())
     facts = replace(
-        frame.facts, pairs_found=found, pairs_missed=len(frame.pairs) - found,
+        frame.facts,
+        pairs_found=found,
+        pairs_missed=len(frame.pairs) - found,
         family=hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:12],
-    )  # fmt: skip
+    )
     return replace(frame, facts=facts)
 
 

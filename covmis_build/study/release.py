@@ -84,11 +84,14 @@ class Released(Result):
         """As `covmis release --json` prints it."""
         named = self.places.relative
         return {
-            "folder": named(self.folder), "rows": self.rows, "claims": self.claims, "text": self.text,
+            "folder": named(self.folder),
+            "rows": self.rows,
+            "claims": self.claims,
+            "text": self.text,
             "left_out": {why.replace(" ", "_"): count for why, count in self.left_out.items()},
             "differences": [asdict(difference) for difference in self.differences],
             "bundle": named(self.bundle) if self.bundle else None,
-        }  # fmt: skip
+        }
 
     @property
     def summary(self) -> Summary:
@@ -174,10 +177,18 @@ def release(
             signature.sign(study.places.release, Path(sign))
         upload = make_deposit(study.places.release, study.places.deposit) if deposit else None
     return Released(
-        study.places, study.places.release, len(corpus), corpus["claim_id"].nunique(), options.text, missing,
-        facts.differences, study.places.release / BUNDLE if bundle else None, upload,
-        [name.replace("_", " ") for name in WISHED if not getattr(options, name)], [*provisional(rounds), *beyond_the_draws(study, frozen, pool)],
-    )  # fmt: skip
+        study.places,
+        study.places.release,
+        len(corpus),
+        corpus["claim_id"].nunique(),
+        options.text,
+        missing,
+        facts.differences,
+        study.places.release / BUNDLE if bundle else None,
+        upload,
+        [name.replace("_", " ") for name in WISHED if not getattr(options, name)],
+        [*provisional(rounds), *beyond_the_draws(study, frozen, pool)],
+    )
 
 
 def checks(study: Study) -> list[ReleaseCheck]:
@@ -187,12 +198,15 @@ def checks(study: Study) -> list[ReleaseCheck]:
         f"sealed rounds that changed: {', '.join(broken)}; `covmis round verify` says what" if broken else ""
     )
     found = [
-        ReleaseCheck(all(study.stages().values()), "tables are current", "tables are out of date: `covmis run`"),
+        ReleaseCheck(
+            all(study.stages().values()), "tables are current", "tables are out of date: `covmis run`"
+        ),
         ReleaseCheck(not broken, "no sealed round was changed", changed),
         *release_checks(
-            study.settings.release, {round_.number: round_.sealed for round_ in study.rounds if not round_.pilot}
+            study.settings.release,
+            {round_.number: round_.sealed for round_ in study.rounds if not round_.pilot},
         ),
-    ]  # fmt: skip
+    ]
     return [each._replace(remedy="") if each.passed else each for each in found]
 
 
@@ -309,9 +323,13 @@ def _coefficient(report: Path, name: str) -> Coefficient | None:
 
 
 def _bundle(
-    study: Study, rounds: Sequence[RoundFolder], corpus: pd.DataFrame, purged: frozenset[str], facts: bytes,
+    study: Study,
+    rounds: Sequence[RoundFolder],
+    corpus: pd.DataFrame,
+    purged: frozenset[str],
+    facts: bytes,
     hashes: dict[str, str],
-) -> tuple[bytes, str]:  # fmt: skip
+) -> tuple[bytes, str]:
     """Build the study's package and its root hash. `hashes` are those of the release's data files."""
     places = study.places
     asked = [*rounds, *_recall_rounds(places.rounds)]

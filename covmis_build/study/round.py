@@ -193,10 +193,17 @@ class Round(Result):
         record.refuse_sealed(self.folder)
         answers = given_answers(self._answers_file(annotator), annotator, self.folder.answers())
         return offline_page(
-            self.folder.asked(), self._work_of(annotator), annotator, self.folder.scheme, self.number,
-            title=self.study.settings.title, guideline=(self.folder.folder / "guideline.md").read_text("utf-8"),
-            save=save, back=back, given=answers,
-        )  # fmt: skip
+            self.folder.asked(),
+            self._work_of(annotator),
+            annotator,
+            self.folder.scheme,
+            self.number,
+            title=self.study.settings.title,
+            guideline=(self.folder.folder / "guideline.md").read_text("utf-8"),
+            save=save,
+            back=back,
+            given=answers,
+        )
 
     def take_answers(self, annotator: str, answers: Sequence[Any]) -> Pulled:
         """Save answers of the label page in sheets/CODE-NNN.json, like an export of the page, and pull that file."""
@@ -259,9 +266,13 @@ class Round(Result):
 
         settings = self.study.settings
         return write_reports(
-            self.study.places.rounds, self.folder, settings.labels, study=settings.title,
-            per_item=settings.annotation.per_item, target=settings.annotation.target,
-        )  # fmt: skip
+            self.study.places.rounds,
+            self.folder,
+            settings.labels,
+            study=settings.title,
+            per_item=settings.annotation.per_item,
+            target=settings.annotation.target,
+        )
 
     def adjudicate(
         self, adjudicator: str = ADJUDICATOR, *, discuss: bool = True, channel: str = ""
@@ -299,9 +310,17 @@ class Round(Result):
         return disagreements_of(self.folder, seed=self.study.settings.seed)
 
     def decide(
-        self, item: str, label: str, reason: str = "", *, sub_label: str = "", error_class: str = "",
-        adjudicator: str = ADJUDICATOR, discuss: bool = True, instead_of: str | None = None,
-    ) -> Disagreement:  # fmt: skip
+        self,
+        item: str,
+        label: str,
+        reason: str = "",
+        *,
+        sub_label: str = "",
+        error_class: str = "",
+        adjudicator: str = ADJUDICATOR,
+        discuss: bool = True,
+        instead_of: str | None = None,
+    ) -> Disagreement:
         """Decide one disagreement: the agreed label of the discussion, or the adjudicator's label.
 
         `undecided` passes it on to the adjudicator, who decides from then on; with `discuss=False` the adjudicator decides at
@@ -390,11 +409,7 @@ class Round(Result):
     def sentence(self) -> str:
         """Return what was frozen as text."""
         about = self.to_dict()
-        kind = (
-            f" ({self.folder.kind.name.lower()})" if self.folder.kind
-            else " (pilot)" if self.pilot
-            else ""
-        )  # fmt: skip
+        kind = f" ({self.folder.kind.name.lower()})" if self.folder.kind else " (pilot)" if self.pilot else ""
         told = f"Round {self.number}{kind}: {counted(about['claims'], 'claims')}, {counted(about['items'], 'posts')}, "
         told += f"{about['for_people']} of them for annotators."
         if about["automatic"]:
@@ -440,10 +455,15 @@ class Round(Result):
         frozen, hidden = self.items, self.folder.checks
         people, automatic = len(for_people(frozen)), frozen[frozen["automatic_label"] != ""]
         return {
-            "round": self.number, "pilot": self.pilot, "claims": frozen["claim_id"].nunique(), "items": len(frozen),
-            "for_people": people, "automatic": len(automatic), "audited": int(automatic["audited"].sum()),
+            "round": self.number,
+            "pilot": self.pilot,
+            "claims": frozen["claim_id"].nunique(),
+            "items": len(frozen),
+            "for_people": people,
+            "automatic": len(automatic),
+            "audited": int(automatic["audited"].sum()),
             "checks": len(hidden.decisions()) if hidden else 0,
             "repeats": {who: len(items) for who, items in repeats_in(hidden).items()} if hidden else {},
             "predictions": self.folder.about.predictions or {},
             "folder": self.study.places.relative(self.folder.folder),
-        }  # fmt: skip
+        }

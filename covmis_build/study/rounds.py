@@ -91,9 +91,15 @@ def work(settings: Settings, folder: RoundFolder) -> dict[str, list[str]]:
 
     options = settings.annotation
     return assignment(
-        folder.items(), folder.labels(), roster(settings, folder), folder.per_item, seed=settings.seed,
-        order=options.order_of_items, workload=options.workload, twice=folder.twice,
-    )  # fmt: skip
+        folder.items(),
+        folder.labels(),
+        roster(settings, folder),
+        folder.per_item,
+        seed=settings.seed,
+        order=options.order_of_items,
+        workload=options.workload,
+        twice=folder.twice,
+    )
 
 
 def sent(settings: Settings, folder: RoundFolder) -> dict[str, list[str]]:

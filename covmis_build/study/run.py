@@ -51,14 +51,21 @@ class Ran(Result):
     def summary(self) -> Summary:
         """Return the stages with their tables, and the files with warnings."""
         rows = [
-            (stage.stage, "made" if stage.made else "current", f"{stage.seconds:.1f} s" if stage.made else "",
-             ", ".join(counted(count, SHOWN[table]) for table, count in stage.rows.items() if table in SHOWN))
+            (
+                stage.stage,
+                "made" if stage.made else "current",
+                f"{stage.seconds:.1f} s" if stage.made else "",
+                ", ".join(
+                    counted(count, SHOWN[table]) for table, count in stage.rows.items() if table in SHOWN
+                ),
+            )
             for stage in self.stages
-        ]  # fmt: skip
+        ]
         return [
-            Listing(("stage", "state", "time", "tables"), rows), *self.intake.told(),
+            Listing(("stage", "state", "time", "tables"), rows),
+            *self.intake.told(),
             *(["", f"Next: {self.next}"] if self.next else []),
-        ]  # fmt: skip
+        ]
 
     def check(self) -> None:
         """Refuse unreadable archive files."""
@@ -66,16 +73,28 @@ class Ran(Result):
 
 
 def run(
-    study: Study, stages: Sequence[str], *, force: bool, engine: str, conf: Mapping[str, str], workers: int,
+    study: Study,
+    stages: Sequence[str],
+    *,
+    force: bool,
+    engine: str,
+    conf: Mapping[str, str],
+    workers: int,
     progress: Progress,
-) -> Ran:  # fmt: skip
+) -> Ran:
     """Build the out-of-date stages, of these or of all."""
     from covmis_build.building.run import run as make
 
     outcomes = make(
-        study.places, study.settings, stages, force=force, engine=engine, workers=workers, conf=dict(conf),
+        study.places,
+        study.settings,
+        stages,
+        force=force,
+        engine=engine,
+        workers=workers,
+        conf=dict(conf),
         progress=progress,
-    )  # fmt: skip
+    )
     following = "" if stages else after_run(study)
     return Ran(outcomes, study.intake, _warnings(study, outcomes), following)
 

@@ -42,9 +42,12 @@ def score(study: Study, systems: Any, *, over: str = Over.ITEMS, **options: Any)
     scheme = study.settings.labels
     own = {
         "labels": scheme.values,  # noqa: PD011 - a setting of ours
-        "order": scheme.order or None, "poles": scheme.poles or None, "clusters": "claim_id",
-        "probabilities": list(PROBABILITIES), "title": study.settings.title,
-    }  # fmt: skip
+        "order": scheme.order or None,
+        "poles": scheme.poles or None,
+        "clusters": "claim_id",
+        "probabilities": list(PROBABILITIES),
+        "title": study.settings.title,
+    }
     labelled = labelled_items(study)
     check_ids(systems, set(labelled["item_id"]), scheme.values)
     if check_over(over) is Over.POSTS:

@@ -156,9 +156,16 @@ class Study:
     # From claim list to sample
 
     def run(
-        self, stages: str | Sequence[str] = (), *, force: bool = False, engine: str = "duckdb", master: str = "",
-        settings: Mapping[str, str] | None = None, workers: int = 0, progress: Progress = silent,
-    ) -> Ran:  # fmt: skip
+        self,
+        stages: str | Sequence[str] = (),
+        *,
+        force: bool = False,
+        engine: str = "duckdb",
+        master: str = "",
+        settings: Mapping[str, str] | None = None,
+        workers: int = 0,
+        progress: Progress = silent,
+    ) -> Ran:
         """Build what is out of date. `master` and `settings` are for Spark."""
         from covmis_build.study.run import run
 
@@ -268,9 +275,13 @@ class Study:
         return price_of_ids(self, file, Wanted(**options))
 
     def purge(
-        self, *, posts: str | Iterable[str] = (), authors: str | Iterable[str] = (), outside: bool = False,
+        self,
+        *,
+        posts: str | Iterable[str] = (),
+        authors: str | Iterable[str] = (),
+        outside: bool = False,
         progress: Progress = silent,
-    ) -> Purged:  # fmt: skip
+    ) -> Purged:
         """Delete these posts and authors, and those on queries/purge.csv, everywhere in the study.
 
         `outside`: also rewrite archives outside the study's folder; otherwise these are refused.
@@ -315,9 +326,14 @@ class Study:
     # The claim list and its queries
 
     def import_claims(
-        self, claims: pd.DataFrame | Path | str | None = None, *, columns: Mapping[str, str] | None = None, form: str = "",
-        search: str = "", language: str = "",
-    ) -> ImportedClaims:  # fmt: skip
+        self,
+        claims: pd.DataFrame | Path | str | None = None,
+        *,
+        columns: Mapping[str, str] | None = None,
+        form: str = "",
+        search: str = "",
+        language: str = "",
+    ) -> ImportedClaims:
         """Add claims from a file or DataFrame, or from Google's fact-checks for `search`, to queries/claims.csv."""
         from covmis_build.study.claims import import_claims
 
@@ -428,10 +444,18 @@ class Study:
         return Round(self, find(self.places.rounds, name).folder)
 
     def open_round(  # noqa: PLR0913 - each is an option of the command
-        self, claims: int | Sequence[str] = 0, *, pilot: bool = False, training: bool = False, run: bool = False, items: int = 20,
-        pass_mark: float | None = None, gold: str | Path | None = None, predictions: str | Path | Sequence[str | Path] = (),
+        self,
+        claims: int | Sequence[str] = 0,
+        *,
+        pilot: bool = False,
+        training: bool = False,
+        run: bool = False,
+        items: int = 20,
+        pass_mark: float | None = None,
+        gold: str | Path | None = None,
+        predictions: str | Path | Sequence[str | Path] = (),
         progress: Progress = silent,
-    ) -> Round:  # fmt: skip
+    ) -> Round:
         """Freeze the next claims' sampled posts as a round; `claims`: how many (0: as set), or which.
 
         A training round has `items` posts with known gold from sealed rounds, or from the sheet `gold` (item_id, label,
@@ -482,11 +506,20 @@ class Study:
         return plan_sample(self, **options)
 
     def estimate(  # noqa: PLR0913 - every option is named
-        self, *, by: str | Sequence[str] | None = None, assisted_by: pd.DataFrame | Path | str | None = None,
-        elsewhere: bool = False, calibrated: bool = False, between: Sequence[str] | None = None, before: str | dt.date = "",
-        after: str | dt.date = "", corpus: Path | str | None = None, level: float = 0.95, run: bool = False,
+        self,
+        *,
+        by: str | Sequence[str] | None = None,
+        assisted_by: pd.DataFrame | Path | str | None = None,
+        elsewhere: bool = False,
+        calibrated: bool = False,
+        between: Sequence[str] | None = None,
+        before: str | dt.date = "",
+        after: str | dt.date = "",
+        corpus: Path | str | None = None,
+        level: float = 0.95,
+        run: bool = False,
         progress: Progress = silent,
-    ) -> Estimates:  # fmt: skip
+    ) -> Estimates:
         """Estimate the share and total of each label among the posts found; printing it shows `.warnings`, too.
 
         `by`: "claim", "kind" (query type), "platform", "year", "month" or "day", or several. `between`: two parts
@@ -496,9 +529,19 @@ class Study:
         from covmis_build.study.estimate import estimate
 
         return estimate(
-            self, by=by, assisted_by=assisted_by, elsewhere=elsewhere, calibrated=calibrated, between=between,
-            before=before, after=after, corpus=corpus, level=level, run=run, progress=progress,
-        )  # fmt: skip
+            self,
+            by=by,
+            assisted_by=assisted_by,
+            elsewhere=elsewhere,
+            calibrated=calibrated,
+            between=between,
+            before=before,
+            after=after,
+            corpus=corpus,
+            level=level,
+            run=run,
+            progress=progress,
+        )
 
     def regress(self, formula: str, **options: Any) -> Regression:
         """Regress a label on known properties of posts: see `study.estimate.regress`."""
@@ -522,9 +565,15 @@ class Study:
     # Publishing
 
     def release(
-        self, *, text: bool | None = None, bundle: bool = False, deposit: bool = False,
-        sign: Path | str | None = None, run: bool = False, progress: Progress = silent,
-    ) -> Released:  # fmt: skip
+        self,
+        *,
+        text: bool | None = None,
+        bundle: bool = False,
+        deposit: bool = False,
+        sign: Path | str | None = None,
+        run: bool = False,
+        progress: Progress = silent,
+    ) -> Released:
         """Write data/release from the frozen and decided rounds; `.folder` is its place, and printing it shows warnings.
 
         `text`: include posts' texts (default: as [release] says). `bundle`: add bundle.zip, for a rebuild elsewhere.

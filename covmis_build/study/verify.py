@@ -301,9 +301,13 @@ def check_sample(
 
 
 def check_beside(
-    release: Path, corpus: pd.DataFrame, frozen: pd.DataFrame, built: Mapping[str, pd.DataFrame], today: Settings,
+    release: Path,
+    corpus: pd.DataFrame,
+    frozen: pd.DataFrame,
+    built: Mapping[str, pd.DataFrame],
+    today: Settings,
     governed: Settings,
-) -> list[Check]:  # fmt: skip
+) -> list[Check]:
     """Rebuild splits, weights and queries from the package, and compare with the release's files."""
     beside: dict[str, pd.DataFrame | None] = {}
     counted = frozen[~frozen["pilot"].astype(bool)].drop_duplicates("item_id").set_index("item_id")
@@ -315,9 +319,14 @@ def check_beside(
     if divided is not None and len(divided) == len(corpus) and asked:
         scheme = "chronological" if asked.scheme == "chronological" else "grouped"
         beside[SPLITS] = release_splits(
-            corpus, scheme=scheme, owners=divided["group"].tolist(), texts=None, similarity=0.0, seed=today.seed,
+            corpus,
+            scheme=scheme,
+            owners=divided["group"].tolist(),
+            texts=None,
+            similarity=0.0,
+            seed=today.seed,
             fractions=asked.fractions,
-        )  # fmt: skip
+        )
     return [
         Check(f"{name}.csv is what the bundle gives", _same_table(read_beside(release / f"{name}.csv"), rows))
         for name, rows in beside.items()

@@ -303,8 +303,10 @@ def _tokenise(data: Any, offset: Any, texts: Any, table: Any) -> Any:
         term, count = _room(term, entries + words), _room(count, entries + words)
         pool, at = _room(pool, at[terms] + ends[words]), _room(at, terms + words + 1)
         hashes, seen, entry_of = (
-            _room(hashes, terms + words), _room(seen, terms + words), _room(entry_of, terms + words)
-        )  # fmt: skip
+            _room(hashes, terms + words),
+            _room(seen, terms + words),
+            _room(entry_of, terms + words),
+        )
         while 2 * (terms + words) > len(slots):
             slots = _wider(slots, hashes, terms)
         mask = np.uint64(len(slots) - 1)

@@ -83,9 +83,15 @@ def nearest_texts(
 
 
 def _measure(
-    nearest: Nearest, own: list[str], others: list[str], rows: dict[str, list[int]], left: Numbers, right: Numbers,
-    where: Numbers, edits: int,
-) -> None:  # fmt: skip
+    nearest: Nearest,
+    own: list[str],
+    others: list[str],
+    rows: dict[str, list[int]],
+    left: Numbers,
+    right: Numbers,
+    where: Numbers,
+    edits: int,
+) -> None:
     """Measure these pairs, and write each text's minimum to the rows that have it."""
     from rapidfuzz.distance import Levenshtein
     from rapidfuzz.process import cpdist
@@ -130,9 +136,14 @@ def letter_counts(letters: NDArray[np.uint32], starts: Numbers) -> NDArray[np.ui
 
 @njit
 def alike(
-    lengths: Numbers, counts: NDArray[np.uint8], other_lengths: Numbers, other_counts: NDArray[np.uint8],
-    begin: Numbers, end: Numbers, edits: int,
-) -> tuple[Numbers, Numbers]:  # fmt: skip
+    lengths: Numbers,
+    counts: NDArray[np.uint8],
+    other_lengths: Numbers,
+    other_counts: NDArray[np.uint8],
+    begin: Numbers,
+    end: Numbers,
+    edits: int,
+) -> tuple[Numbers, Numbers]:
     """Return the pairs that the letter counts do not exclude."""
     room = 0
     for text in range(len(lengths)):

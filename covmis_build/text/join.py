@@ -172,10 +172,24 @@ def find(parent: Any, row: Any) -> Any:
 
 @njit
 def _scan(
-    first: Any, steps: Any, rows: Any, begin: Any, whose: Any, place: Any, weight: Any, rest: Any,
-    start: Any, rank: Any, count: Any, idf2: Any, square: Any, sketch: Any,
-    threshold: Any, parent: Any, listing: Any,
-) -> Any:  # fmt: skip
+    first: Any,
+    steps: Any,
+    rows: Any,
+    begin: Any,
+    whose: Any,
+    place: Any,
+    weight: Any,
+    rest: Any,
+    start: Any,
+    rank: Any,
+    count: Any,
+    idf2: Any,
+    square: Any,
+    sketch: Any,
+    threshold: Any,
+    parent: Any,
+    listing: Any,
+) -> Any:
     """Evaluate the pairs of lists `first`, `first + steps`, …: connect them in `parent`, or return them."""
     bound = np.float32(threshold - MARGIN)
     least = np.int32((threshold - MARGIN) * 255 * 255)

@@ -142,9 +142,17 @@ def _find(slots: Any, keys: Any, key: Any) -> Any:
 
 @njit
 def _detect(
-    points: Any, end: Any, chances: Any, keys: Any, slots: Any, normal: Any, upper: Any, words: Any,
-    languages: Any, compensated: Any,
-) -> Any:  # fmt: skip
+    points: Any,
+    end: Any,
+    chances: Any,
+    keys: Any,
+    slots: Any,
+    normal: Any,
+    upper: Any,
+    words: Any,
+    languages: Any,
+    compensated: Any,
+) -> Any:
     """Return the number of each text's language, or why there is none."""
     codes = np.empty(len(end) - 1, np.int64)
     letters, grams = np.empty(MOST, np.int32), np.empty(3 * MOST, np.int32)

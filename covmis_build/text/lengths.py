@@ -73,7 +73,11 @@ def least_lengths(options: Cleaning) -> str:
     """
     rules = {tag: str(length_rule(language_code(tag), options)) for tag in options.languages}
     if not rules:
-        return f"at least {options.minimum_words} words (English; in other languages as much text)" if options.minimum_words else ""  # fmt: skip
+        return (
+            f"at least {options.minimum_words} words (English; in other languages as much text)"
+            if options.minimum_words
+            else ""
+        )
     distinct = dict.fromkeys(rules.values())
     if len(distinct) == 1:
         only = next(iter(distinct))

@@ -21,10 +21,13 @@ def spans(text: str, node: Node) -> list[tuple[int, int]]:
     if [word for word, _, _ in words] != tokens(text):
         return []  # tokenised differently next to its neighbours: rather no mark than a wrong one
     asked = {(leaf.tokens, leaf.letters) for leaf in leaves(node) if isinstance(leaf, Term)}
-    at = {(words[begin][1], words[begin + len(cut) - 1][2])
-          for cut, letters in asked for begin in range(len(words) - len(cut) + 1)
-          if all(words[begin + place][0] == token for place, token in enumerate(cut))
-          and (letters is None or has_letters(letters, text[words[begin][1] : words[begin + len(cut) - 1][2]]))}  # fmt: skip
+    at = {
+        (words[begin][1], words[begin + len(cut) - 1][2])
+        for cut, letters in asked
+        for begin in range(len(words) - len(cut) + 1)
+        if all(words[begin + place][0] == token for place, token in enumerate(cut))
+        and (letters is None or has_letters(letters, text[words[begin][1] : words[begin + len(cut) - 1][2]]))
+    }
     chosen: list[tuple[int, int]] = []
     for begin, end in sorted(at, key=lambda span: (span[0], -span[1])):
         if not chosen or begin >= chosen[-1][1]:

@@ -60,9 +60,15 @@ class Sought:
 
     @classmethod
     def of(
-        cls, words: Mapping[str, Mapping[int, Collection[str]]], cores: Collection[str] = (),
-        hosts: Sequence[str] = (), names: Iterable[str] = (), *, links: bool = False, every: bool = False,
-    ) -> Sought:  # fmt: skip
+        cls,
+        words: Mapping[str, Mapping[int, Collection[str]]],
+        cores: Collection[str] = (),
+        hosts: Sequence[str] = (),
+        names: Iterable[str] = (),
+        *,
+        links: bool = False,
+        every: bool = False,
+    ) -> Sought:
         """Create it from each word's queries with their required words; host parts, and names that go with `cores`, in lower case."""
         table = hash_table(map(hashed, words))
         place = {value: place for place, value in enumerate(table.tolist())}
@@ -80,11 +86,18 @@ class Sought:
                 HOST if at < len(hosts) else NAME
             )
         return cls(
-            table, _filter(table), first, np.array(needs, np.uint64), hash_table(map(hashed, cores)),
+            table,
+            _filter(table),
+            first,
+            np.array(needs, np.uint64),
+            hash_table(map(hashed, cores)),
             np.frombuffer("".join(sites).encode() + b"\0", np.uint8),
-            np.cumsum([0, *map(len, sites)]).astype(np.int64), heads, len(hosts), links,
+            np.cumsum([0, *map(len, sites)]).astype(np.int64),
+            heads,
+            len(hosts),
+            links,
             every or not {"http", "https"}.isdisjoint(cores),
-        )  # fmt: skip
+        )
 
     def load(self) -> None:
         """Load the compiled code, so that forked processes have it, too."""
@@ -103,9 +116,16 @@ class Sought:
         for owned in links if self.links else ():
             if len(owned.texts):
                 _addresses(
-                    *utf8(owned.texts), owned.owners, self.cores, self.names, self.start, self.heads, self.hosts,
-                    self.every, flags,
-                )  # fmt: skip
+                    *utf8(owned.texts),
+                    owned.owners,
+                    self.cores,
+                    self.names,
+                    self.start,
+                    self.heads,
+                    self.hosts,
+                    self.every,
+                    flags,
+                )
         return flags, cuts
 
     def _cut(self, texts: pa.Array, owners: Any, flags: Any) -> dict[int, Cut]:
@@ -114,10 +134,28 @@ class Sought:
         known, letters = folding(), np.empty(2 * len(data) + ROOM, np.uint32)
         begin, woken = np.empty(len(texts) + 1, np.int64), np.empty((len(texts) + ROOM, 2), np.int64)
         count, end = _texts(
-            data, offset, owners, known.points[:128], known.points, known.several, self.words, self.rare,
-            self.first, self.needs, self.cores, self.names, self.start, self.heads, self.hosts, self.links,
-            self.every, flags, letters, begin, woken,
-        )  # fmt: skip
+            data,
+            offset,
+            owners,
+            known.points[:128],
+            known.points,
+            known.several,
+            self.words,
+            self.rare,
+            self.first,
+            self.needs,
+            self.cores,
+            self.names,
+            self.start,
+            self.heads,
+            self.hosts,
+            self.links,
+            self.every,
+            flags,
+            letters,
+            begin,
+            woken,
+        )
         if not count:
             return {}
         written = letters[:end].tobytes().decode("utf-32")
@@ -365,10 +403,28 @@ def _pieces(
 
 @njit
 def _texts(
-    data: Any, offset: Any, owner: Any, plain: Any, points: Any, several: Any, words: Any, rare: Any, first: Any,
-    needs: Any, cores: Any, names: Any, start: Any, heads: Any, hosts: Any, links: Any, every: Any, flags: Any,
-    letters: Any, begins: Any, woken: Any,
-) -> Any:  # fmt: skip
+    data: Any,
+    offset: Any,
+    owner: Any,
+    plain: Any,
+    points: Any,
+    several: Any,
+    words: Any,
+    rare: Any,
+    first: Any,
+    needs: Any,
+    cores: Any,
+    names: Any,
+    start: Any,
+    heads: Any,
+    hosts: Any,
+    links: Any,
+    every: Any,
+    flags: Any,
+    letters: Any,
+    begins: Any,
+    woken: Any,
+) -> Any:
     """Flag the owner of every text that may match, and record the tokens of texts with queries.
 
     X's three escapes (`&lt;`) may remain: the characters end a token just like the escapes, and the additional tokens `lt`,

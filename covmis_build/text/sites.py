@@ -199,11 +199,24 @@ _PATHS: dict[str, tuple[tuple[str, str], ...]] = {
 REWRITTEN = frozenset(
     ".".join(host.split(".")[-2:])
     for host in (
-        *_ALIASES, *_ALIASES.values(), *_PATHS, *_PARAMETER, *_ARCHIVE_TODAY, "archive.org", "ampproject.org",
-        "googleusercontent.com", "translate.goog", "outline.com", "12ft.io", "href.li", "jina.ai", "leadstories.com",
-        "bsky.app", "amazon.com",
+        *_ALIASES,
+        *_ALIASES.values(),
+        *_PATHS,
+        *_PARAMETER,
+        *_ARCHIVE_TODAY,
+        "archive.org",
+        "ampproject.org",
+        "googleusercontent.com",
+        "translate.goog",
+        "outline.com",
+        "12ft.io",
+        "href.li",
+        "jina.ai",
+        "leadstories.com",
+        "bsky.app",
+        "amazon.com",
     )
-)  # fmt: skip
+)
 """Last two labels of hosts whose keys may contain another host, besides google.* and blogspot.*."""
 
 

@@ -31,10 +31,14 @@ TRACKING = re.compile(
 """Parameters that describe the referrer, not the page."""
 
 _TRACKING_OF = {
-    **dict.fromkeys(("youtube.com", "youtu.be", "music.youtube.com", "facebook.com"), ("app", "feature", "si")),
+    **dict.fromkeys(
+        ("youtube.com", "youtu.be", "music.youtube.com", "facebook.com"), ("app", "feature", "si")
+    ),
     **dict.fromkeys(("wsj.com", "marketwatch.com", "barrons.com"), ("mod",)),
-    "nytimes.com": ("emc",), "open.spotify.com": ("si",), "soundcloud.com": ("si",),
-}  # fmt: skip
+    "nytimes.com": ("emc",),
+    "open.spotify.com": ("si",),
+    "soundcloud.com": ("si",),
+}
 """Such parameters on specific sites; elsewhere they may identify the page: a forum's `?mod=viewthread`."""
 
 _INDEX = re.compile(r"/(?:index|default)\.(?:html?|php|aspx?|jsp|cfm)$", re.IGNORECASE)
@@ -163,8 +167,34 @@ def _without_dots(path: str) -> str:
 
 
 _HOST_PREFIX = re.compile(r"^(?:www\d?|m|mobile|amp|touch)\.(?=[^.]+\.)")
-_PUBLIC = {f"{kind}.{country}" for kind in ("co", "com", "org", "net", "gov", "ac", "edu") for country in
-           ("uk", "au", "nz", "za", "in", "jp", "kr", "br", "mx", "ar", "tr", "cn", "tw", "hk", "sg", "my", "ph", "ng", "ke", "il", "th", "id")}  # fmt: skip
+_PUBLIC = {
+    f"{kind}.{country}"
+    for kind in ("co", "com", "org", "net", "gov", "ac", "edu")
+    for country in (
+        "uk",
+        "au",
+        "nz",
+        "za",
+        "in",
+        "jp",
+        "kr",
+        "br",
+        "mx",
+        "ar",
+        "tr",
+        "cn",
+        "tw",
+        "hk",
+        "sg",
+        "my",
+        "ph",
+        "ng",
+        "ke",
+        "il",
+        "th",
+        "id",
+    )
+}
 PATH_SAFE = "!$&'()*+,;=:@/~-._"
 _BREAKS = re.compile(r"[\t\r\n]")
 _SCHEME, _HTTP = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://"), re.compile(r"https?://", re.IGNORECASE)

@@ -93,8 +93,13 @@ class Bench:
         self.jobs = Jobs(self.folder)
         self.templates = environment_of(TEMPLATES)
         self.templates.globals |= {
-            "fig": figures, "places": PLACES, "quote": lambda text: quote(str(text), safe=""), "read_only": self.read_only, "styles": [], "version": __version__,
-        }  # fmt: skip
+            "fig": figures,
+            "places": PLACES,
+            "quote": lambda text: quote(str(text), safe=""),
+            "read_only": self.read_only,
+            "styles": [],
+            "version": __version__,
+        }
         self.templates.filters |= {"n": _whole, "pc": _percent, "sentence": _sentence}
 
     @property
@@ -140,9 +145,13 @@ class Bench:
         said = "" if "x-part" in request.headers else self.said
         self.said = self.said.removeprefix(said)
         html = self.templates.get_template(template).render(
-            here=request.url.path, title=self._title(), job=self.jobs.shown(), said=said,
-            command=shlex.join(["covmis", *command]), **context,
-        )  # fmt: skip
+            here=request.url.path,
+            title=self._title(),
+            job=self.jobs.shown(),
+            said=said,
+            command=shlex.join(["covmis", *command]),
+            **context,
+        )
         return HTMLResponse(html, code)
 
     def _title(self) -> str:

@@ -43,9 +43,16 @@ def claims(request: Request) -> Response:
     name = dropped.name if dropped else ""
     template = "claims_seen.html" if request.headers.get("x-part") else "claims.html"
     return bench.page(
-        request, template, *words, name=name, fields=FIELDS, claims=bench.claims[:MOST_SHOWN], all=len(bench.claims),
-        examples=has_examples(bench.study), **shown,
-    )  # fmt: skip
+        request,
+        template,
+        *words,
+        name=name,
+        fields=FIELDS,
+        claims=bench.claims[:MOST_SHOWN],
+        all=len(bench.claims),
+        examples=has_examples(bench.study),
+        **shown,
+    )
 
 
 def _chosen(looked: LookedAt, given: Mapping[str, str]) -> dict[str, str]:

@@ -42,7 +42,15 @@ def export_page(folder: Path, page: str, out: Path | None = None) -> Path:
 
 def _page(app: Starlette, path: str, query: str) -> str:
     """What the page's own function answers to a browser's request."""
-    scope = {"type": "http", "method": "GET", "path": path, "root_path": "", "query_string": query.encode(), "headers": [], "app": app}  # fmt: skip
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": path,
+        "root_path": "",
+        "query_string": query.encode(),
+        "headers": [],
+        "app": app,
+    }
     for route in app.routes:
         match, more = route.matches(scope)
         if isinstance(route, Route) and match == Match.FULL:

@@ -95,9 +95,13 @@ def over_time(rows: Sequence[Any], series: int, name: str) -> Markup:
     ]
     for month, row in sorted(known.items()):
         if math.isfinite(row.low) and math.isfinite(row.high):
-            parts.append(f'<line class="whisker c{series}" x1="{x(month)}" x2="{x(month)}" y1="{y(row.low)}" y2="{y(row.high)}"/>')  # fmt: skip
+            parts.append(
+                f'<line class="whisker c{series}" x1="{x(month)}" x2="{x(month)}" y1="{y(row.low)}" y2="{y(row.high)}"/>'
+            )
         if after := known.get(month + 1):
-            parts.append(f'<line class="line c{series}" x1="{x(month)}" x2="{x(month + 1)}" y1="{y(row.share)}" y2="{y(after.share)}"/>')  # fmt: skip
+            parts.append(
+                f'<line class="line c{series}" x1="{x(month)}" x2="{x(month + 1)}" y1="{y(row.share)}" y2="{y(after.share)}"/>'
+            )
     parts += [
         f'<circle class="c{series}{" hollow" if row.n < FEW else ""}" cx="{x(month)}" cy="{y(row.share)}" r="3.1">'
         f"<title>{escape(row.name)}: {row.share:.0%} ({row.why or f'{row.low:.0%} to {row.high:.0%}'}), n {row.n:.0f}</title></circle>"

@@ -20,18 +20,28 @@ def flow(request: Request) -> Response:
     dropped, command = None, ["status"]
     if step:
         dropped = bench.keep(
-            f"dropped {step} {reason} {claim}", TABLES,
+            f"dropped {step} {reason} {claim}",
+            TABLES,
             lambda: study.dropped_posts(step, reason=reason, claim=claim, status=status),
-        )  # fmt: skip
+        )
         command += ["--dropped", step]
         command += ["--reason", reason] * bool(reason) + ["--claim", claim] * bool(claim)
     chains = status.chains[:5] if step in {"", "near_duplicates"} else []
     texts = bench.keep("texts of chains", TABLES, lambda: chain_texts(study, chains)) if chains else {}
     steps = [each for each in status.flow if each.pairs is not None]
     return bench.page(
-        request, "flow.html", *command, steps=steps, step=step, reason=reason, claim=claim, dropped=dropped,
-        chains=chains, texts=texts, current=all(status.stages.values()),
-    )  # fmt: skip
+        request,
+        "flow.html",
+        *command,
+        steps=steps,
+        step=step,
+        reason=reason,
+        claim=claim,
+        dropped=dropped,
+        chains=chains,
+        texts=texts,
+        current=all(status.stages.values()),
+    )
 
 
 def story(request: Request) -> Response:

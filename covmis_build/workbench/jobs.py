@@ -42,9 +42,13 @@ class Job:
     def to_dict(self) -> dict[str, Any]:
         """As pages and their script take it."""
         return {
-            "command": self.command, "state": self.state, "step": self.step, "done": self.done, "of": self.of,
+            "command": self.command,
+            "state": self.state,
+            "step": self.step,
+            "done": self.done,
+            "of": self.of,
             "lines": list(self.lines)[-LAST:],
-        }  # fmt: skip
+        }
 
 
 class Jobs:
@@ -63,9 +67,15 @@ class Jobs:
                 raise InputError(f"`{self.last.command}` is at work", remedy="Wait for it, or end it")
             process = subprocess.Popen(  # noqa: S603 - our own program, its words from a table of ours
                 [sys.executable, "-m", "covmis_build", *words, "--study", str(self.study)],
-                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8",
-                errors="replace", start_new_session=True, env={**os.environ, "COVMIS_PROGRESS": "json", "PYTHONUTF8": "1"},
-            )  # fmt: skip
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                encoding="utf-8",
+                errors="replace",
+                start_new_session=True,
+                env={**os.environ, "COVMIS_PROGRESS": "json", "PYTHONUTF8": "1"},
+            )
             self.last = job = Job(shlex.join(["covmis", *words]), process)
         threading.Thread(target=self._listen, args=(job,), daemon=True).start()
         return job

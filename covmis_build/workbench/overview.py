@@ -49,9 +49,17 @@ def overview(request: Request) -> Response:
     workers = [worker for _, progress in rounds for worker in progress.workers]
     answers = sum(worker.items - worker.left for worker in workers)
     return bench.page(
-        request, "overview.html", "status", status=status, steps={step.name: step for step in status.flow},
-        rounds=rounds, answers=answers, claims=_claims(bench), files=bench.study.intake.files, next=_next(status.next),
-    )  # fmt: skip
+        request,
+        "overview.html",
+        "status",
+        status=status,
+        steps={step.name: step for step in status.flow},
+        rounds=rounds,
+        answers=answers,
+        claims=_claims(bench),
+        files=bench.study.intake.files,
+        next=_next(status.next),
+    )
 
 
 def _claims(bench: Bench) -> int | None:

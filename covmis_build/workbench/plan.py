@@ -39,9 +39,11 @@ class Asked:
 def _asked(given: Mapping[str, str], settings: Settings, seconds: float) -> Asked:
     try:
         asked = Asked(
-            int(given.get("posts", settings.sampling.per_claim)), int(given.get("people", settings.annotation.per_item)),
-            float(given.get("seconds", seconds)), float(given.get("share", 0.5)),
-        )  # fmt: skip
+            int(given.get("posts", settings.sampling.per_claim)),
+            int(given.get("people", settings.annotation.per_item)),
+            float(given.get("seconds", seconds)),
+            float(given.get("share", 0.5)),
+        )
     except ValueError as error:
         raise InputError(f"a slider has a value that is no number: {error}") from None
     if not (
@@ -75,10 +77,19 @@ def plan(request: Request) -> Response:
     own = next(row for row in rows if row.per_claim == asked.posts)
     words = ("sample", "--plan", "--targets", str(asked.posts), "--per-item", str(asked.people), "--seconds")
     return bench.page(
-        request, "planned.html" if request.headers.get("x-part") else "plan.html", *words, f"{asked.seconds:g}", "--share",
-        f"{asked.share:g}", asked=asked, least=max(settings.sampling.quotas, 1), own=own, rows=rows, timed=timed,
+        request,
+        "planned.html" if request.headers.get("x-part") else "plan.html",
+        *words,
+        f"{asked.seconds:g}",
+        "--share",
+        f"{asked.share:g}",
+        asked=asked,
+        least=max(settings.sampling.quotas, 1),
+        own=own,
+        rows=rows,
+        timed=timed,
         changed=(asked.posts, asked.people) != (settings.sampling.per_claim, settings.annotation.per_item),
-    )  # fmt: skip
+    )
 
 
 async def save(request: Request) -> Response:

@@ -64,9 +64,17 @@ def posts(request: Request) -> Response:
             shown["problem"] = str(error)
     rules = [_rule(seen.settings) for seen in shown["look"].files] if shown["look"] else []
     return bench.page(
-        request, "posts.html", *words, files=list(files), name=name, read_as=READ_AS, without_ids=WITHOUT_IDS, rules=rules,
-        current=current, **shown,
-    )  # fmt: skip
+        request,
+        "posts.html",
+        *words,
+        files=list(files),
+        name=name,
+        read_as=READ_AS,
+        without_ids=WITHOUT_IDS,
+        rules=rules,
+        current=current,
+        **shown,
+    )
 
 
 def files_of(bench: Bench) -> dict[str, Path]:

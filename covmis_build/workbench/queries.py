@@ -36,19 +36,26 @@ def queries(request: Request) -> Response:
     problem, tried, posts = "", None, []
     try:
         tried = bench.keep(
-            f"tuned {claim.language} {lines} {claim.keywords}", STORE,
+            f"tuned {claim.language} {lines} {claim.keywords}",
+            STORE,
             lambda: tuned(words, lines, claim.keywords, claim.language),
-        )  # fmt: skip
+        )
         posts = marked_posts(words, claim, lines, show)
     except CovmisError as error:
         problem = str(error)
     live: dict[str, Any] = {
-        "claim": claim, "q": written, "changed": lines != claim.keywords, "show": show, "problem": problem,
-        "tried": tried, "posts": posts, "warnings": remarks_on(lines),
+        "claim": claim,
+        "q": written,
+        "changed": lines != claim.keywords,
+        "show": show,
+        "problem": problem,
+        "tried": tried,
+        "posts": posts,
+        "warnings": remarks_on(lines),
         "proposals": bench.keep(
             f"suggested {claim.text}", STORE, lambda: suggested(words, claim.text, claim.language)
         ).proposals,
-    }  # fmt: skip
+    }
     command = (
         ("queries", "try", "--words", claim.tagged(lines))
         if lines

@@ -61,10 +61,20 @@ def results(request: Request) -> Response:
         except CovmisError as error:  # gold labels may have come that these predictions lack
             shown["scores"] = [(bench.sentence_of(error), "")]
     return bench.page(
-        request, "results.html", "estimate", "--by", "claim,month", labels=labels, label=label, of=of, estimands=COUNTED,
+        request,
+        "results.html",
+        "estimate",
+        "--by",
+        "claim,month",
+        labels=labels,
+        label=label,
+        of=of,
+        estimands=COUNTED,
         checks=bench.keep(f"checks {sorted(stages.items())}", BASED_ON, study.release_checks),
-        current=all(stages.values()), files=[(name, path.stat().st_size) for name, path in files_of(bench).items()], **shown,
-    )  # fmt: skip
+        current=all(stages.values()),
+        files=[(name, path.stat().st_size) for name, path in files_of(bench).items()],
+        **shown,
+    )
 
 
 def _scores(study: Study, systems: dict[str, Path]) -> Any:

@@ -43,12 +43,32 @@ def rounds(request: Request) -> Response:
     sent = [[n for n in names if n.startswith(people) and n.endswith(kind)] for kind in (channel, *KINDS)]
     fitting = [case for case in cases if pair in {"", case.pair} and state in {"", case.state}]
     return bench.page(
-        request, "round.html", "round", "status", "--round", number, round=round_, numbers=numbers, cases=fitting[:MOST_CASES],
-        fitting=len(fitting), all=len(cases), pairs=Counter(case.pair for case in cases).most_common(),
-        states=Counter(case.state for case in cases), pair=pair, state=state, third=third, scheme=folder.scheme,
-        progress=progress, to_send=next(filter(None, sent), []), decisions=[name for name in names if name.startswith(("discussion.", "adjudication."))], files=study.places.relative(folder.folder), agreement=_agreement(bench, round_),
-        to_open=claims_to_open(study.places), target=study.settings.annotation.target, channel=channel,
-    )  # fmt: skip
+        request,
+        "round.html",
+        "round",
+        "status",
+        "--round",
+        number,
+        round=round_,
+        numbers=numbers,
+        cases=fitting[:MOST_CASES],
+        fitting=len(fitting),
+        all=len(cases),
+        pairs=Counter(case.pair for case in cases).most_common(),
+        states=Counter(case.state for case in cases),
+        pair=pair,
+        state=state,
+        third=third,
+        scheme=folder.scheme,
+        progress=progress,
+        to_send=next(filter(None, sent), []),
+        decisions=[name for name in names if name.startswith(("discussion.", "adjudication."))],
+        files=study.places.relative(folder.folder),
+        agreement=_agreement(bench, round_),
+        to_open=claims_to_open(study.places),
+        target=study.settings.annotation.target,
+        channel=channel,
+    )
 
 
 def _agreement(bench: Bench, round_: Round) -> object:
@@ -79,6 +99,13 @@ async def decide(request: Request) -> Response:
     )
     if request.headers.get("x-part") == "case":
         return bench.page(
-            request, "case.html", *words, alone=True, case=case, round=round_, third=third, scheme=round_.folder.scheme,
-        )  # fmt: skip
+            request,
+            "case.html",
+            *words,
+            alone=True,
+            case=case,
+            round=round_,
+            third=third,
+            scheme=round_.folder.scheme,
+        )
     return back_to(f"/rounds/{quote(round_.number, safe='')}")

@@ -88,9 +88,13 @@ def header(scheme: Labels) -> list[str]:
 
 
 def sheet(
-    frozen: pd.DataFrame, wanted: Sequence[str], scheme: Labels, before: Sequence[dict[str, str]] = (),
-    *, channel: Channel = Channel.CSV,
-) -> bytes:  # fmt: skip
+    frozen: pd.DataFrame,
+    wanted: Sequence[str],
+    scheme: Labels,
+    before: Sequence[dict[str, str]] = (),
+    *,
+    channel: Channel = Channel.CSV,
+) -> bytes:
     """Write the sheet with these items, in this order. Cells filled in `before` are kept.
 
     Filled rows of items that are no longer wanted are kept too, so that no work is lost.
@@ -165,9 +169,11 @@ def refuse_unkept(path: Path, table: Returned, known: Collection[str]) -> None:
 
 def _would_be_lost(what: str, path: Path, row: int) -> InputError:
     return InputError(
-        f"{what}: it would be lost if the sheet is written again", file=path, row=row,
+        f"{what}: it would be lost if the sheet is written again",
+        file=path,
+        row=row,
         remedy="Correct the row, or move the sheet elsewhere",
-    )  # fmt: skip
+    )
 
 
 def _is_filled(row: Mapping[str, str], own: Iterable[str] = ()) -> bool:
@@ -206,10 +212,12 @@ class Returned:
     def notes(self, path: Path) -> list[Problem]:
         """Return the cell notes."""
         return [
-            Problem(path.name, f"a note at {self.columns[mark.column - 1]} says '{mark.text[:200]}'", row=mark.row)
+            Problem(
+                path.name, f"a note at {self.columns[mark.column - 1]} says '{mark.text[:200]}'", row=mark.row
+            )
             for mark in self.marks
             if mark.kind == "note"
-        ]  # fmt: skip
+        ]
 
     def struck(self) -> set[int]:
         """Return the rows whose label is struck through."""
@@ -287,9 +295,10 @@ def read_rows(path: Path, needed: Sequence[str]) -> Returned:
     names = [name.casefold() for name in table.header]
     if names and names[0].startswith(MARK_MISREAD):
         raise InputError(
-            "was opened as Windows-1252 before it was saved, which breaks its texts", file=path,
+            "was opened as Windows-1252 before it was saved, which breaks its texts",
+            file=path,
             remedy="Use the original sheet, and open it as UTF-8",
-        )  # fmt: skip
+        )
     for name in needed:
         if name not in names:
             raise InputError(f"the column {name} is missing", file=path, remedy="Restore the first row")
@@ -390,8 +399,10 @@ def _refuse_shifted(rows: Sequence[dict[str, str]], path: Path, table: Returned)
         if row["label"].strip() and not any(row[name].strip() for name in ("item_id", "claim", "post")):
             raise InputError(
                 "has a label but no post, as if the column label had been shifted; no label is imported",
-                file=path, row=int(row[ROW]), remedy="Shift the labels back, or remove this row",
-            )  # fmt: skip
+                file=path,
+                row=int(row[ROW]),
+                remedy="Shift the labels back, or remove this row",
+            )
 
 
 def _labels_elsewhere(rows: Sequence[dict[str, str]], path: Path, scheme: Labels) -> list[Problem]:
@@ -415,8 +426,14 @@ def keep_answer(answers: dict[str, Answer], answer: Answer, path: Path, row: int
         return []
     both = f"{earlier.label or earlier.status} and {answer.label or answer.status}"
     answers[item] = replace(
-        answer, label="", sub_label="", comment="", error_class="", status=Status.INVALID, reason=f"two answers: {both}"
-    )  # fmt: skip
+        answer,
+        label="",
+        sub_label="",
+        comment="",
+        error_class="",
+        status=Status.INVALID,
+        reason=f"two answers: {both}",
+    )
     return [Problem(path.name, f"a second answer for {item}: {both}", "Keep one of the rows", row)]
 
 
@@ -428,9 +445,10 @@ def _of_one_person(rows: Sequence[dict[str, str]], path: Path) -> None:
     if header_again or (again >= 3 and 2 * again >= len(times)):
         what = f"row {header_again} is a second header row" if header_again else f"{again} posts occur twice"
         raise InputError(
-            f"contains rows of two annotators: {what}", file=path,
+            f"contains rows of two annotators: {what}",
+            file=path,
             remedy="Give each annotator a file named by the code",
-        )  # fmt: skip
+        )
 
 
 def _sorted_apart(rows: Sequence[dict[str, str]], scheme: Labels) -> str:
@@ -471,9 +489,11 @@ def _claims(labels: Sequence[str], turns: Sequence[int]) -> _Claims:
     claims = [(begin, end) for begin, end in pairwise([*turns, len(labels)]) if end - begin > 3]
     alone = [(begin, end) for begin, end in claims if len(set(labels[begin:end])) == 1]
     return _Claims(
-        [begin for begin, _ in claims], [end for _, end in claims],
-        [begin for begin, _ in alone], [end for _, end in alone],
-    )  # fmt: skip
+        [begin for begin, _ in claims],
+        [end for _, end in claims],
+        [begin for begin, _ in alone],
+        [end for _, end in alone],
+    )
 
 
 def _one_label_alone(claims: _Claims, start: int, end: int) -> float:

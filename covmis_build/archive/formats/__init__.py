@@ -118,8 +118,11 @@ FORMS: Registry[Any] = Registry({form.NAME: form for form in FILES}, GROUP, "for
 LINES: dict[str, LineForm] = {name: form for name, form in FORMS.items() if hasattr(form, OF_LINES[0])}
 """The built-in line formats."""
 READERS: Registry[Callable[[bytes], list[Post]]] = Registry(
-    {"": _unknown, **{name: form.read for name, form in LINES.items()}}, GROUP, "form", lambda name, form: _complete(name, form).read
-)  # fmt: skip
+    {"": _unknown, **{name: form.read for name, form in LINES.items()}},
+    GROUP,
+    "form",
+    lambda name, form: _complete(name, form).read,
+)
 """The reader of each line format."""
 TABLES: Registry[TableTool] = Registry(
     {name: form for name, form in FORMS.items() if hasattr(form, OF_TABLES[0])}, GROUP, "form", _complete
@@ -156,8 +159,13 @@ def form_of(row: Any) -> str:
         return ""
     known = next((name for name, form in LINES.items() if form.recognises_line(row)), "")
     return known or next(
-        (name for name, form in _others()[0].items() if hasattr(form, OF_LINES[0]) and form.recognises_line(row)), ""
-    )  # fmt: skip
+        (
+            name
+            for name, form in _others()[0].items()
+            if hasattr(form, OF_LINES[0]) and form.recognises_line(row)
+        ),
+        "",
+    )
 
 
 def loads(line: bytes) -> Any:
@@ -172,5 +180,10 @@ def tool_of(header: AbstractSet[str]) -> str:
     """Return the tool that writes tables with this header; empty if unknown."""
     known = next((name for name, tool in TABLES.items() if tool.recognises_header(header)), "")
     return known or next(
-        (name for name, form in _others()[0].items() if hasattr(form, OF_TABLES[0]) and form.recognises_header(header)), ""
-    )  # fmt: skip
+        (
+            name
+            for name, form in _others()[0].items()
+            if hasattr(form, OF_TABLES[0]) and form.recognises_header(header)
+        ),
+        "",
+    )

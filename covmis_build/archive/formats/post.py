@@ -58,9 +58,17 @@ class Post(msgspec.Struct, gc=False):
     def mend(self) -> None:
         """Replace unpaired surrogates, which UTF-8 cannot encode. JSON lines are repaired when decoded."""
         try:
-            "".join((
-                self.post_id, self.native_id, self.text, self.parent_text, self.quoted_text, self.conversation, *self.urls
-            )).encode()  # fmt: skip
+            "".join(
+                (
+                    self.post_id,
+                    self.native_id,
+                    self.text,
+                    self.parent_text,
+                    self.quoted_text,
+                    self.conversation,
+                    *self.urls,
+                )
+            ).encode()
         except UnicodeEncodeError:
             for name in TEXTS:
                 setattr(self, name, whole_characters(getattr(self, name)))

@@ -121,10 +121,16 @@ def _of_snscrape(row: _Scraped) -> Post:
         text = f"{title}\n\n{text}" if text else title
     links = [unescaped(row.link)] if row.link and row.link.startswith("http") else []
     return Post(
-        own, row.id, "reddit", text, ISO.read(row.date or ""), urls=list(dict.fromkeys([*links, *in_text(text)])),
-        reply_to=f"reddit:{row.parent_id}" if row.parent_id else "", conversation="" if comment else own,
+        own,
+        row.id,
+        "reddit",
+        text,
+        ISO.read(row.date or ""),
+        urls=list(dict.fromkeys([*links, *in_text(text)])),
+        reply_to=f"reddit:{row.parent_id}" if row.parent_id else "",
+        conversation="" if comment else own,
         availability=availability,
-    )  # fmt: skip
+    )
 
 
 def recognises_header(header: AbstractSet[str]) -> bool:

@@ -36,15 +36,26 @@ def post(row: Row) -> Post:
         unescaped(row.get("text", "").replace("\\n", "\n")),
         ISO.read(row.get("created_at", "")),
         row.get("lang", ""),
-        list(dict.fromkeys(address for address in addresses if isinstance(address, str) and address.startswith("http"))),
-        [(link.get("unwound_url") or link.get("expanded_url") or "", link["title"], link.get("description") or "")
-         for link in links if isinstance(link.get("title"), str) and link["title"]],
+        list(
+            dict.fromkeys(
+                address for address in addresses if isinstance(address, str) and address.startswith("http")
+            )
+        ),
+        [
+            (
+                link.get("unwound_url") or link.get("expanded_url") or "",
+                link["title"],
+                link.get("description") or "",
+            )
+            for link in links
+            if isinstance(link.get("title"), str) and link["title"]
+        ],
         reply_to=x_id(row.get("referenced_tweets.replied_to.id")),
         quote_of=x_id(row.get("referenced_tweets.quoted.id")),
         repost_of=x_id(row["referenced_tweets.retweeted.id"]),
         conversation=x_id(row.get("conversation_id")),
         metrics=(replies, reposts, likes, quotes),
-    )  # fmt: skip
+    )
 
 
 def _links(cell: str) -> list[dict[str, Any]]:

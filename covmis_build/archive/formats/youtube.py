@@ -91,9 +91,15 @@ def _video(item: _Item, snippet: _Snippet) -> Post:
     text = "\n\n".join(parts)
     own = f"youtube:{need(native)}"
     return Post(
-        own, native, "youtube", text, ISO.read(snippet.published_at or ""), snippet.default_language or "",
-        in_text(text), conversation=own,
-    )  # fmt: skip
+        own,
+        native,
+        "youtube",
+        text,
+        ISO.read(snippet.published_at or ""),
+        snippet.default_language or "",
+        in_text(text),
+        conversation=own,
+    )
 
 
 def _plain(display: str) -> str:
@@ -128,5 +134,11 @@ def recognises_header(header: AbstractSet[str]) -> bool:
 def post(row: Row) -> Post:
     """Return the comment of a row."""
     if "comment_id" in row:
-        return _to_post(row["comment_id"], row["text"], row.get("published_at", ""), row.get("parent_comment_id", ""), row["video_id"])  # fmt: skip
+        return _to_post(
+            row["comment_id"],
+            row["text"],
+            row.get("published_at", ""),
+            row.get("parent_comment_id", ""),
+            row["video_id"],
+        )
     return _to_post(row["id"], row["text"], row["publishedAt"], row["isReplyTo"], "")

@@ -25,7 +25,7 @@ from covmis_build.collecting.answers import (
     moment_of,
     parsed,
     seconds_of,
-)  # fmt: skip
+)
 from covmis_build.collecting.crawl import Job, Page, Platform
 from covmis_build.collecting.retries import Fault
 from covmis_build.collecting.sources.wire import version, whole

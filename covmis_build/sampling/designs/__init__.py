@@ -30,8 +30,15 @@ class Design(Protocol):
         """Return the sampled items of a claim."""
 
     def joins(
-        self, claim: str, kind_of: Mapping[str, str], allocation: Allocation, past: Past, drawn: set[str], *, seed: int
-    ) -> bool:  # fmt: skip
+        self,
+        claim: str,
+        kind_of: Mapping[str, str],
+        allocation: Allocation,
+        past: Past,
+        drawn: set[str],
+        *,
+        seed: int,
+    ) -> bool:
         """True if this draw of a claim can be combined with its frozen items; False: these remain its sample."""
 
     def variance(self, allocation: Allocation, kind: str) -> Fraction:

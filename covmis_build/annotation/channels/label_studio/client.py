@@ -151,9 +151,14 @@ class LabelStudio:
         until = time.monotonic() + self.patience
         while number is None:
             try:
-                number = self._as(_Number, self._send(lambda: self._client().projects.create(
-                    title=title[:TITLE].strip(), description=key, **settings, request_options=ONCE
-                ))).id  # fmt: skip
+                number = self._as(
+                    _Number,
+                    self._send(
+                        lambda: self._client().projects.create(
+                            title=title[:TITLE].strip(), description=key, **settings, request_options=ONCE
+                        )
+                    ),
+                ).id
             except _Interrupted as error:
                 time.sleep(0.3)
                 number = self.find_project(key)
@@ -222,9 +227,14 @@ class LabelStudio:
         """Return one page of a project's tasks."""
         fields: Literal["all", "task_only"] = "all" if answers else "task_only"
         listed = self._client().tasks.list(
-            project=project, page=page, page_size=100 if answers else PAGE, fields=fields,
-            include=None if answers else "id,data", query=query, request_options=ONCE,
-        )  # fmt: skip
+            project=project,
+            page=page,
+            page_size=100 if answers else PAGE,
+            fields=fields,
+            include=None if answers else "id,data",
+            query=query,
+            request_options=ONCE,
+        )
         return listed.response
 
     def drafts(self, project: int) -> set[str]:
@@ -366,9 +376,11 @@ class LabelStudio:
         if self._http is None:
             local = self.url.startswith(("http://127.0.0.1", "http://localhost"))
             self._http = httpx.Client(
-                timeout=600, trust_env=not local, headers={"accept-encoding": "identity"},
+                timeout=600,
+                trust_env=not local,
+                headers={"accept-encoding": "identity"},
                 event_hooks={"response": [bounding(LARGEST, LONGEST)]},
-            )  # fmt: skip
+            )
         if self._sdk is None:
             self._sdk = makers_client().client.LabelStudio(
                 base_url=f"{self.url}/", api_key=self.token, httpx_client=self._http

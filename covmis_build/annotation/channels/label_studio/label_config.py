@@ -95,9 +95,15 @@ def _choices(root: ET.Element, name: str, values: list[tuple[str, str]], *, requ
 
 def _words(root: ET.Element, name: str, hint: str) -> None:
     ET.SubElement(
-        root, "TextArea", name=name, toName="post", placeholder=hint, rows="2", maxSubmissions="1",
+        root,
+        "TextArea",
+        name=name,
+        toName="post",
+        placeholder=hint,
+        rows="2",
+        maxSubmissions="1",
         editable="true",
-    )  # fmt: skip
+    )
 
 
 def study_config(path: Path, scheme: Labels) -> str:

@@ -178,10 +178,21 @@ def _read(server: LabelStudio, round_: RoundFolder) -> Iterator[tuple[str, tasks
     labels = {str(who): rows for who, rows in every.groupby("annotator")}
     for name, project in projects.items():
         try:
-            yield name, tasks.bring_back(
-                server, project.project, project.who, items, users, round_.scheme, labels.get(project.who, every[:0]),
-                phase=project.phase, anybody=name == DISCUSSION, repaired=project.repaired,
-            )  # fmt: skip
+            yield (
+                name,
+                tasks.bring_back(
+                    server,
+                    project.project,
+                    project.who,
+                    items,
+                    users,
+                    round_.scheme,
+                    labels.get(project.who, every[:0]),
+                    phase=project.phase,
+                    anybody=name == DISCUSSION,
+                    repaired=project.repaired,
+                ),
+            )
         except Gone:
             yield name, _deleted(name, project)
 
@@ -192,9 +203,12 @@ def _older(round_: RoundFolder, answers: Sequence[Answer], every: pd.DataFrame) 
     differ = [
         answer.item_id
         for answer in answers
-        if answer.status in _SAID and round_.takes(answer.item_id) and (row := labels.get(_place(answer)))
-        and row.channel == Channel.LABEL_STUDIO and (row.label, row.status) != (answer.label, answer.status)
-    ]  # fmt: skip
+        if answer.status in _SAID
+        and round_.takes(answer.item_id)
+        and (row := labels.get(_place(answer)))
+        and row.channel == Channel.LABEL_STUDIO
+        and (row.label, row.status) != (answer.label, answer.status)
+    ]
     if not differ:
         return []
     what = (
@@ -231,10 +245,17 @@ def adjudicate_round(
         talked = adjudication.talked(labels) if name == THIRD else {}
         more = {item: {"said": _labels_as_text(said[item], talked.get(item, ""))} for item in wanted}
         sent = tasks.send_project(
-            server, items, wanted, DISCUSSION if name == DISCUSSION else who, study=study, number=round_.number,
-            config=label_config(round_.scheme, deciding=True, discussion=name == DISCUSSION), guideline=guideline,
-            more=more, remembered=_remembered(round_, server.url, name),
-        )  # fmt: skip
+            server,
+            items,
+            wanted,
+            DISCUSSION if name == DISCUSSION else who,
+            study=study,
+            number=round_.number,
+            config=label_config(round_.scheme, deciding=True, discussion=name == DISCUSSION),
+            guideline=guideline,
+            more=more,
+            remembered=_remembered(round_, server.url, name),
+        )
         _remember(round_, server.url, name, sent, who, phase)
     return pulled
 

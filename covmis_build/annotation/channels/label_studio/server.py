@@ -130,9 +130,12 @@ class Server:
         """As `covmis label-studio status --json` prints it."""
         url = self.address()
         return {
-            "running": bool(url), "url": url or None, "folder": str(self.home), "users": sorted(self.users()),
+            "running": bool(url),
+            "url": url or None,
+            "folder": str(self.home),
+            "users": sorted(self.users()),
             "installed": (self.environment / "bin" / "label-studio").exists(),
-        }  # fmt: skip
+        }
 
     @property
     def sentences(self) -> list[str]:
@@ -150,9 +153,13 @@ def local_server() -> Server:
 
 
 def up(
-    server: Server, codes: Collection[str], *, port: int = 0, say: Callable[[str], None],
+    server: Server,
+    codes: Collection[str],
+    *,
+    port: int = 0,
+    say: Callable[[str], None],
     progress: Progress = silent,
-) -> str:  # fmt: skip
+) -> str:
     """Start the server, after set-up the first time, and return its URL. A running server only gets missing users.
 
     Users deleted on the server also count as missing.
@@ -226,8 +233,19 @@ def _install(server: Server, say: Callable[[str], None], progress: Progress) -> 
     say("Setting up Label Studio in an environment of its own (once; about 1 GB and some minutes) …")
     own = str(server.environment / "bin" / "python")
     packages = lock_file().read_text("utf-8").count("==")
-    pip = [own, "-m", "pip", "install", "--disable-pip-version-check", "--no-color", "--progress-bar", "off",
-           "--require-hashes", "-r", str(lock_file())]  # fmt: skip
+    pip = [
+        own,
+        "-m",
+        "pip",
+        "install",
+        "--disable-pip-version-check",
+        "--no-color",
+        "--progress-bar",
+        "off",
+        "--require-hashes",
+        "-r",
+        str(lock_file()),
+    ]
     for words in ([sys.executable, "-m", "venv", "--clear", str(server.environment)], pip):
         told, fetched = [f"{words[2]} failed"], 0
         with subprocess.Popen(  # noqa: S603 - our own interpreters
@@ -301,9 +319,14 @@ def _run(
     """Run the server's Python. Output goes to the log; secrets go through the environment or standard input."""
     server.data.mkdir(parents=True, exist_ok=True)
     with subprocess.Popen(  # noqa: S603 - the environment's own interpreter
-        [str(server.environment / "bin" / "python"), *words], env=_surroundings(server, more), cwd=server.home,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-    ) as running:  # fmt: skip
+        [str(server.environment / "bin" / "python"), *words],
+        env=_surroundings(server, more),
+        cwd=server.home,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as running:
         given: str | None = text
         try:
             while True:
@@ -358,11 +381,24 @@ def _launch(server: Server, url: str) -> subprocess.Popen[bytes]:
     log = os.open(server.home / "server.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
         process = subprocess.Popen(  # noqa: S603 - the environment's own interpreter
-            [str(server.environment / "bin" / "python"), "-c", SERVE, "start", "-b",
-             "--internal-host", HOST, "--port", url.rpartition(":")[2]],
-            env=_surroundings(server, {}), cwd=server.home, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            [
+                str(server.environment / "bin" / "python"),
+                "-c",
+                SERVE,
+                "start",
+                "-b",
+                "--internal-host",
+                HOST,
+                "--port",
+                url.rpartition(":")[2],
+            ],
+            env=_surroundings(server, {}),
+            cwd=server.home,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
             start_new_session=True,
-        )  # fmt: skip
+        )
     finally:
         os.close(log)
     storage.write_text(server.running_file, json.dumps({"pid": process.pid, "url": url}))

@@ -206,9 +206,15 @@ def bring_back(  # noqa: PLR0913 - a project is all of these
 
 
 def _with_withdrawals(
-    server: LabelStudio, project: int, who: str, answers: Mapping[str, Answer], problems: list[Problem],
-    blank: Sequence[str], labels: pd.DataFrame, phase: Phase,
-) -> Brought:  # fmt: skip
+    server: LabelStudio,
+    project: int,
+    who: str,
+    answers: Mapping[str, Answer],
+    problems: list[Problem],
+    blank: Sequence[str],
+    labels: pd.DataFrame,
+    phase: Phase,
+) -> Brought:
     """Return the answers, the withdrawals (tasks without an answer), and the items that have only a draft."""
     open_ = [uid for uid in dict.fromkeys(blank) if uid not in answers]
     drafts = server.drafts(project) if open_ else set()
@@ -235,7 +241,7 @@ def _one_of_two(first: Answer, second: Answer) -> Answer:
 
 def _one_task(
     task: Task, uid: str, who: str, own: int | None, users: Mapping[int, str], scheme: Labels
-) -> tuple[Answer | None, list[str]]:  # fmt: skip
+) -> tuple[Answer | None, list[str]]:
     """Return the answer to one task, if any, and its problems."""
     wrong: list[str] = []
     mine = []
