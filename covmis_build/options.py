@@ -28,6 +28,9 @@ RANKED = "ranked"
 ADJUDICATOR = "adjudicator"
 """Default code of the person who decides disagreements that a discussion leaves open."""
 
+TARGETS = (12, 24, 36, 48, 96)
+"""Targets per claim that a plan of the sample compares."""
+
 Part = Literal["urls", "mentions", "hashtags", "rt", "symbols"]
 """What `[cleaning] words` may leave out before counting; see `text/words.py`."""
 

@@ -58,8 +58,8 @@ def test_what_is_missing_is_named(study, tmp_path):
 def test_a_post_that_no_query_finds_has_its_story(study):
     posts = study.archive.to_pandas(["post_id", "text"]).set_index("post_id")["text"]
     unfound = posts.index.difference([*study.posts["post_id"], *study.dropped["post_id"]])[0]
-    first, last = study.explain(unfound)
+    first, last = study.explain(unfound).sentences
     assert first.startswith(f"Post {unfound} on ")
     assert first.endswith(posts[unfound])
-    assert study.explain(unfound.partition(":")[2]) == [first, last]
+    assert study.explain(unfound.partition(":")[2]).sentences == [first, last]
     assert last == "It is in the archive, but no query finds it."

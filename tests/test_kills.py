@@ -547,7 +547,7 @@ COMMANDS: dict[str, Callable[[dict], Command]] = {
         pulled, lambda folder: [open_study(folder).round().decide(case.item_id, "favor") for case in open_study(folder).round().cases().rows],
     ),
     "round report": lambda _: Command(pulled, verb("report")),
-    "round board": lambda _: Command(pulled, typed("round", "board")),
+    "round board": lambda _: Command(pulled, typed("export", "board")),
     "hydrate": lambda _: Command(released, typed("hydrate", "@/data/release/corpus.csv", "--into", "@/whole")),
     "hydrate bundle": lambda _: Command(released, typed("hydrate", "@/data/release/bundle.zip", "--into", "@/again")),
     "evaluate score": lambda _: Command(
@@ -614,8 +614,8 @@ COMMANDS: dict[str, Callable[[dict], Command]] = {
     "model predict, errors": lambda _: Command(
         trained_model, typed("model", "predict", "@/models/bow", "@/train.csv", "--out", "@/said.csv", "--errors", "@/errors.html")
     ),
-    "model table": lambda _: Command(with_tables, typed("model", "table", *TABLE, "--models", "majority,bow")),
-    "model ablate": lambda _: Command(with_tables, typed("model", "ablate", *TABLE, "--model", "majority")),
+    "model table": lambda _: Command(with_tables, typed("model", "compare", *TABLE, "--models", "majority,bow")),
+    "model ablate": lambda _: Command(with_tables, typed("model", "compare", "--ablate", *TABLE, "--model", "majority")),
     "model admit": lambda _: Command(
         many_labels, typed("model", "admit", "@/said.csv", "--epsilon", "0.2", "--name", "mine")
     ),

@@ -162,7 +162,7 @@ def to_decide(
 
 
 def _decided_here(labels: pd.DataFrame, status: Status) -> set[str]:
-    """Return items decided (GIVEN) or passed on to the adjudicator (SKIPPED) with `covmis round decide` or in the browser."""
+    """Return items decided (GIVEN) or passed on to the adjudicator (SKIPPED) with `covmis round adjudicate` or in the browser."""
     current = present(labels)
     deciding_phase = current["phase"].isin([Phase.DISCUSSION, Phase.ADJUDICATION])
     mine = current[deciding_phase & (current["status"] == status)]

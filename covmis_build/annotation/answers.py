@@ -57,7 +57,7 @@ class Channel(StrEnum):
     MODEL = "model"
     """Predictions of a model. covmis sends nothing to it."""
     COVMIS = "covmis"
-    """A decision made with `covmis round decide` or in the browser."""
+    """A decision made with `covmis round adjudicate` or in the browser."""
 
 
 SHEETS = (Channel.CSV, Channel.XLSX)

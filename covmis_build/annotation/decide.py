@@ -72,7 +72,7 @@ class Disagreement(Result):
         return [f"Round {self.round}, {self.item_id}: {self.outcome}{how}."]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what `covmis round decide --json` prints, without texts."""
+        """Return what `covmis round adjudicate --json` prints, without texts."""
         return {
             "round": self.round,
             "item_id": self.item_id,
@@ -103,7 +103,7 @@ class Disagreements(Result):
                 return row
         raise InputError(
             f"'{item}' is not a disagreement of round {self.round}",
-            remedy=f"`covmis round decide --round {self.round}` lists them",
+            remedy=f"`covmis round adjudicate --list --round {self.round}` lists them",
         )
 
     @property
@@ -125,7 +125,7 @@ class Disagreements(Result):
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what `covmis round decide --json` prints without an item."""
+        """Return what `covmis round adjudicate --list --json` prints."""
         return {"round": self.round, "disagreements": [row.to_dict() for row in self.rows]}
 
 

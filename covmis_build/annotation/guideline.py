@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build.annotation.answers import Status, present
 from covmis_build.annotation.round_folder import earlier_guideline, guideline_version
-from covmis_build.errors import InputError, counted
+from covmis_build.errors import CheckFailed, InputError, counted
 from covmis_build.files.contents import bytes_of
 from covmis_build.report.result import Result
 
@@ -82,6 +82,7 @@ class GuidelineCheck(Result):
 
     version: str
     earlier: tuple[EarlierVersion, ...]
+    strict: bool = False
 
     @property
     def look_again(self) -> int:
@@ -99,10 +100,19 @@ class GuidelineCheck(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """As `covmis guideline check --json` prints it."""
-        return {**Result.to_dict(self), "look_again": self.look_again}
+        told = Result.to_dict(self)
+        del told["strict"]
+        return told | {"look_again": self.look_again}
+
+    def check(self) -> None:
+        """If it is strict, raise an error if any label may need another look."""
+        if self.strict and self.look_again:
+            raise CheckFailed(f"{counted(self.look_again, 'labels')} may need another look")
 
 
-def check(rounds: Path, labels: pd.DataFrame, text: str, scheme_labels: Sequence[str]) -> GuidelineCheck:
+def check(
+    rounds: Path, labels: pd.DataFrame, text: str, scheme_labels: Sequence[str], *, strict: bool = False
+) -> GuidelineCheck:
     """Compare the guideline with the versions under which these labels were given.
 
     A label may need a second look if a changed line names it. If changed lines name no label, all labels of that version may.
@@ -132,7 +142,7 @@ def check(rounds: Path, labels: pd.DataFrame, text: str, scheme_labels: Sequence
                 items=sorted(again["item_id"].unique().tolist()),
             )
         )
-    return GuidelineCheck(current, tuple(earlier))
+    return GuidelineCheck(current, tuple(earlier), strict)
 
 
 def difference(before: str, after: str) -> list[str]:

@@ -190,7 +190,7 @@ def whom_to_wait_for(people: Sequence[Worker]) -> str:
         if worker.left > worker.invalid
     ]
     steps = [f"ask for drafts to be submitted: {', '.join(drafts)}"] if drafts else []
-    steps += [f"ask {_first(again)} (`covmis round board` shows which)"] if again else []
+    steps += [f"ask {_first(again)} (`covmis export board` shows which)"] if again else []
     steps += [f"wait for {_first(awaited)}"] if awaited else []
     return "; ".join(steps)
 
@@ -250,5 +250,5 @@ def _advice(
         ]
         return f"{before}{' and '.join(said)}, then `covmis round adjudicate`{' again' * (not any(known))}"
     if undecided:
-        return f"look at {counted(len(undecided), 'posts')} without a final label: `covmis round board` lists the answers to correct"
+        return f"look at {counted(len(undecided), 'posts')} without a final label: `covmis export board` lists the answers to correct"
     return f"{report}then `covmis round seal`" if report else "`covmis round seal`"

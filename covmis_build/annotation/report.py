@@ -182,7 +182,7 @@ class Report(Result):
         if self.all_rounds and self.all_rounds.rounds != self.round.rounds:
             told.append(f"All rounds: {self.all_rounds.sentence}")
         told += [sentence for sentence in (self.verdict, self.guideline) if sentence]
-        return [*told, *(f"- {note}" for note in self.notes)]
+        return [*told, *(f"- {note}" for note in self.notes), f"Written: {', '.join(self.files)}"]
 
     def to_frame(self) -> pd.DataFrame:
         """Return the round's coefficients, one per row."""

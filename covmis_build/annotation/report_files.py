@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import pandas as pd
@@ -18,6 +18,7 @@ from covmis_build.annotation.label_matrix import read_labels_file
 from covmis_build.annotation.report import Findings, Report, as_csv, as_json, as_latex, findings, verdict
 from covmis_build.annotation.report_page import report_page, sections_of
 from covmis_build.errors import InputError, counted
+from covmis_build.operations import About
 from covmis_build.stats.agreement import Figure
 
 if TYPE_CHECKING:
@@ -97,26 +98,40 @@ def guideline_note(rounds: Path, round_: RoundFolder) -> str:
 
 
 def agreement_of_file(
-    path: Path,
+    file: Annotated[
+        Path,
+        About(
+            "CSV or workbook with item, annotator, label; optionally claim, round, kind, seconds.",
+            metavar="FILE",
+            argument=True,
+        ),
+    ],
     *,
-    labels: Sequence[str],
-    order: Sequence[str],
-    html: Path | None = None,
-    latex: Path | None = None,
+    labels: Annotated[
+        Sequence[str], About("The labels, separated by commas (default: those that occur).", commas=True)
+    ] = (),
+    order: Annotated[
+        Sequence[str], About("The labels in order; adds ordinal coefficients.", commas=True)
+    ] = (),
+    html: Annotated[Path | None, About("Also write the report as a page.")] = None,
+    latex: Annotated[Path | None, About("Also write the coefficients as a LaTeX table.")] = None,
 ) -> Agreement:
-    """Compute agreement from a CSV file of labels; optionally write a page and a LaTeX table."""
+    """Compute inter-annotator agreement for any file.
+
+    Example: covmis agreement labels.csv --order favor,neither,against
+    """
     try:
-        compared = agreement(read_labels_file(path), labels=labels, order=order or None)
+        compared = agreement(read_labels_file(file), labels=labels, order=order or None)
     except InputError as error:
-        raise error.at(path) from None
+        raise error.at(file) from None
     if html:
         findings_of_file = Findings(compared)
         page = report_page(
-            findings_of_file, sections_of(findings_of_file), title="Agreement", study=path.name
+            findings_of_file, sections_of(findings_of_file), title="Agreement", study=file.name
         )
         storage.write_text(html, page)
     if latex:
-        storage.write_text(latex, as_latex(compared, study=path.name))
+        storage.write_text(latex, as_latex(compared, study=file.name))
     return compared
 
 

@@ -58,7 +58,7 @@ def posts_of_authors(files: list[Path], forget: Forget) -> set[str]:
 
 
 def names_no_authors(path: Path) -> bool:
-    """True if a file was written by `covmis posts import`, whose format contains no authors."""
+    """True if a file was written by `covmis posts add --convert`, whose format contains no authors."""
     return next(_lines(path), b"").startswith(f'{{"{neutral.KEY}"'.encode())
 
 
@@ -123,7 +123,7 @@ def _refuse_table(path: Path, tables: list[streams.Job], forget: Forget) -> Rewr
                         file=path,
                         row=number,
                         remedy="Take the row out with the program that wrote the file, or bring it in with "
-                        "`covmis posts import` and remove it; then purge again",
+                        "`covmis posts add --convert` and remove it; then purge again",
                     )
     return Rewritten(path, 0)
 
@@ -196,7 +196,7 @@ def _whole_line(line: bytes, form: str, forget: Forget) -> tuple[bytes, int]:
     if kept:
         raise InputError(
             f"contains posts to be purged next to {len(kept):,} other posts, and cannot be rewritten",
-            remedy="Bring it in with `covmis posts import`, remove it, then purge again",
+            remedy="Bring it in with `covmis posts add --convert`, remove it, then purge again",
         )
     return b"", 1
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from covmis_build.archive.rewriting import Rewritten
 
 BY_HAND = (
-    "Take it out with the program that wrote the file, or bring the file in with `covmis posts import` and remove it; "
+    "Take it out with the program that wrote the file, or bring the file in with `covmis posts add --convert` and remove it; "
     "then purge again"
 )
 

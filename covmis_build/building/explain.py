@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
@@ -10,6 +11,7 @@ from covmis_build.building.flow import WORDS, ask
 from covmis_build.building.store import files_here
 from covmis_build.errors import InputError
 from covmis_build.options import ADJUDICATOR, RANKED
+from covmis_build.report.result import Result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +19,24 @@ if TYPE_CHECKING:
     from covmis_build.places import Places
 
 
-def explain(places: Places, wanted: str) -> list[str]:
+@dataclass(frozen=True, slots=True, repr=False)
+class Story(Result):
+    """The history of a claim, a post or an item."""
+
+    id: str
+    told: tuple[str, ...]
+
+    @property
+    def summary(self) -> list[str]:
+        """Return its sentences, in the order of the steps."""
+        return list(self.told)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `covmis explain --json` prints."""
+        return {"id": self.id, "sentences": list(self.told)}
+
+
+def explain(places: Places, wanted: str) -> Story:
     """Return sentences about a claim id, a post id, or an item id (`claim|post`). An unknown id is an error."""
     if not places.table("dropped").exists():
         raise InputError("nothing has been built yet", remedy="Run `covmis run` first")
@@ -34,7 +53,7 @@ def explain(places: Places, wanted: str) -> list[str]:
             f"no claim, post or item is called '{wanted}'",
             remedy="Ids look like 12, x:1255000000000000000, or 12|x:1255",
         )
-    return sentences
+    return Story(wanted, tuple(sentences))
 
 
 def _named(places: Places, wanted: str) -> list[str]:

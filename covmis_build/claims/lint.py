@@ -55,6 +55,8 @@ class Findings(Result):
     rows: pd.DataFrame
     claims: int
     summaries: tuple[str, ...] = ()
+    accepted: tuple[str, ...] = ()
+    """The findings whose proposals were carried out before."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -65,12 +67,17 @@ class Findings(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `covmis claims lint --json` prints."""
-        return {"claims": self.claims, "findings": self.rows, "summaries": list(self.summaries)}
+        return {
+            "accepted": list(self.accepted),
+            "claims": self.claims,
+            "findings": self.rows,
+            "summaries": list(self.summaries),
+        }
 
     @property
     def summary(self) -> Summary:
         """Return each finding with its proposal, then the findings on most claims."""
-        lines = []
+        lines = [f"{counted(len(self.accepted), 'edits')} made."] if self.accepted else []
         for row in self.rows.to_dict("records"):
             lines.append(f"{row['finding']}  {row['says']}")
             lines += [f"    → {proposal}" for proposal in str(row["proposal"]).splitlines()]

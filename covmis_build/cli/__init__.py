@@ -22,6 +22,7 @@ from covmis_build import __version__
 from covmis_build.cli import console
 from covmis_build.cli.command import command
 from covmis_build.cli.panels import ELSEWHERE, Group, Program
+from covmis_build.cli.renamed import renamed
 from covmis_build.errors import CovmisError
 from covmis_build.report.terminal import printable
 
@@ -102,7 +103,8 @@ INTERRUPTED = 130
 def main() -> None:
     """Run the program: whatever a person can cause or cure is one line and an exit code, never a traceback."""
     console.escape_unknown_characters()
-    sys.argv[1:] = in_order(sys.argv[1:])
+    sys.argv[1:], said = renamed(in_order(sys.argv[1:]))
+    console.warn(*([said] if said else []))
     try:
         code = app(standalone_mode=False, prog_name="covmis")
     except CovmisError as error:

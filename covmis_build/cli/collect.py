@@ -39,7 +39,9 @@ class Searching:
     estimate: EstimateOption = False
     budget: BudgetOption = ""
     resume: Annotated[bool, Option("--resume", help="Finish the last plan; plan nothing new.")] = False
-    claim: Annotated[list[str] | None, Option(metavar="ID", help="Only this claim's queries.")] = None
+    claim: Annotated[
+        list[str] | None, Option(metavar="ID", help="Only this claim's queries; repeatable.")
+    ] = None
     kind: Annotated[list[str] | None, Option(help="Only queries of this kind.")] = None
 
 

@@ -75,7 +75,7 @@ def command(function: Callable[..., Result | None]) -> Callable[..., None]:
             console.warn(*getattr(result, "warnings", ()))
             console.tell(result.to_dict(), result.summary, as_json=as_json)
             result.check()
-            if isinstance(result, Printed) and result.exit_code:
+            if result.exit_code:
                 raise Exit(result.exit_code)
 
     plain = [

@@ -20,6 +20,7 @@ from covmis_build.cli.options import (
     OutOption,
     SeedOption,
     SystemsArgument,
+    TextOption,
     listed,
     three,
     unless_none,
@@ -145,7 +146,7 @@ def meta(
 ) -> Result:
     """Compare evaluation measures with each other.
 
-    Example: covmis evaluate meta gold.csv a.csv b.csv c.csv --order favor,neither,against
+    Example: covmis evaluate meta gold.csv a.csv b.csv c.csv --labels study.toml
     """
     files, how = options.read(gold, systems)
     result = covmis.meta(
@@ -182,7 +183,7 @@ def split(
         float | None,
         Option(min=0, max=0.999, help="Keep texts above this TF-IDF cosine in one part, too."),
     ] = None,
-    text: Annotated[str, Option(metavar="COLUMN", help="The column of texts.")] = "text",
+    text: TextOption = "text",
     seed: SeedOption = 0,
     progress: Progress = silent,
 ) -> Result:
@@ -219,7 +220,7 @@ def split(
 def leakage(
     file: Annotated[Path, Argument(metavar="FILE", help="Items with a text column (CSV, JSONL, Parquet).")],
     parts: Annotated[str, Option(metavar="FILE[:COLUMN]", help="The parts, as `split` writes them.")],
-    text: Annotated[str, Option(metavar="COLUMN", help="The column of texts.")] = "text",
+    text: TextOption = "text",
     edits: Annotated[int, Option(min=0, help="Levenshtein distance below which texts count as near.")] = 20,
     similarity: Annotated[float, Option(min=0, max=0.999, help="TF-IDF cosine above which they do.")] = 0.8,
     group: Annotated[

@@ -12,6 +12,7 @@ import covmis_build as covmis
 from covmis_build.cli.command import Printed
 from covmis_build.cli.console import StudyOption, warn
 from covmis_build.cli.options import (
+    LabelsOption,
     OrderOption,
     PolesOption,
     ShowOption,
@@ -19,13 +20,13 @@ from covmis_build.cli.options import (
     listed,
     numbers,
     pairs_of,
+    scheme_of,
     text_alone,
-    weights_of,
 )
+from covmis_build.cli.verbs import verbs
 from covmis_build.engine import Progress, silent
 from covmis_build.errors import InputError, counted
 from covmis_build.report.result import Result
-from covmis_build.study.study import Study
 
 if TYPE_CHECKING:
     from covmis_build.study.prompt import Questions as Asking
@@ -39,14 +40,6 @@ DataArgument = Annotated[
 PostsArgument = Annotated[
     Path | None,
     Argument(metavar="DATA", help="Posts and claims (default: the study's frozen items)."),
-]
-LabelsOption = Annotated[str, Option(metavar="A,B,C", help="The label set (default: all labels of DATA).")]
-SchemesOption = Annotated[
-    str,
-    Option(
-        metavar="A,B",
-        help="random, chronological, stratified_chronological, leave_one_out, given, zero_shot.",
-    ),
 ]
 SetOption = Annotated[
     list[str] | None,
@@ -64,7 +57,7 @@ MapOption = Annotated[
 
 @dataclass(frozen=True)
 class Comparison:
-    """The options of `table` and `ablate`."""
+    """How models are compared."""
 
     settings: SetOption = None
     before: BeforeOption = None
@@ -88,16 +81,17 @@ class Comparison:
 
     def arguments(self, schemes: str) -> dict[str, Any]:
         """The arguments that `compare_models` and `ablate` share."""
+        labels = scheme_of(self.labels, self.order, self.poles, self.class_weights)
         return {
             "settings": self.settings,
             "before": self.before or (),
             "maps": _maps(self.maps),
-            "labels": listed(self.labels),
+            "labels": labels.values,
             "schemes": listed(schemes),
             "wanted": listed(self.measures),
-            "order": listed(self.order),
-            "poles": listed(self.poles),
-            "class_weights": weights_of(self.class_weights),
+            "order": labels.order,
+            "poles": labels.poles,
+            "class_weights": labels.class_weights,
             "by": self.by,
             "folds": self.folds,
             "seeds": self.seeds,
@@ -164,7 +158,7 @@ def train(
         model,
         out=out,
         settings=settings,
-        labels=listed(labels),
+        labels=scheme_of(labels).values,
         dev=dev,
         choose=numbers(choose, "--choose", float),
         measure=measure,
@@ -204,43 +198,50 @@ def predict(
 
 
 @app.command()
-def table(
+def compare(
     data: DataArgument,
     options: Comparison,
     models: Annotated[
-        str, Option(metavar="NAME,NAME", help="The models to compare, as in `covmis model train`.")
-    ] = "majority,bow",
-    schemes: SchemesOption = "random,chronological,stratified_chronological",
+        str,
+        Option(
+            "--models",
+            "--model",
+            metavar="NAME,NAME",
+            help="As in `covmis model train` (default: majority,bow; with --ablate: bow).",
+        ),
+    ] = "",
+    schemes: Annotated[
+        str,
+        Option(
+            metavar="A,B",
+            help="random, chronological, stratified_chronological, leave_one_out, given, zero_shot (default: the first three; with --ablate: random).",
+        ),
+    ] = "",
+    ablate: Annotated[
+        bool, Option("--ablate", help="Instead: one model without each of its parts in turn.")
+    ] = False,
     progress: Progress = silent,
 ) -> Result:
-    """Compare models across data splits.
+    """Compare models, or a model without each of its parts.
 
     `given` uses the column split. With `zero_shot`, models learn from --before only and label every row. With --cells, an
-    interrupted table resumes.
+    interrupted comparison resumes.
 
-    Example: covmis model table posts.csv --models majority,mu --cells cells
-    """
-    compared = covmis.compare_models(data, listed(models), **options.arguments(schemes), progress=progress)
-    return replace(compared, by_label=options.by_label)
-
-
-@app.command()
-def ablate(
-    data: DataArgument,
-    options: Comparison,
-    model: Annotated[str, Option("--model", metavar="NAME", help="As in `covmis model train`.")] = "bow",
-    schemes: SchemesOption = "random",
-    progress: Progress = silent,
-) -> Result:
-    """Measure the effect of each part of a model.
-
-    Omits each dataset of --before in turn, and each value of its column part. Then changes one setting at a time:
+    --ablate omits each dataset of --before in turn, and each value of its column part. Then it changes one setting at a time:
     for transformers the order of post and claim, class weights, warm-up and model; for bertscore-sbert its threshold and
     its two steps.
 
-    Example: covmis model ablate posts.csv --model bow --cells cells
+    Example: covmis model compare posts.csv --models majority,mu --cells cells
     """
-    compared = covmis.ablate(data, model, **options.arguments(schemes), progress=progress)
+    names = listed(models)
+    if ablate:
+        if len(names) > 1:
+            raise InputError("--ablate takes one model", remedy=f"Name one: --models {names[0]}")
+        how = options.arguments(schemes or "random")
+        compared = covmis.ablate(data, *names, **how, progress=progress)
+    else:
+        how = options.arguments(schemes or "random,chronological,stratified_chronological")
+        compared = covmis.compare_models(data, *([names] if names else []), **how, progress=progress)
     return replace(compared, by_label=options.by_label)
 
 
@@ -328,40 +329,14 @@ def ask(
     return Printed(both, [*asked.summary, *answered.summary], exit_code=3 if asked.left else 0)
 
 
-@app.command()
-def admit(
-    study: Study,
-    predictions: Annotated[
-        Path, Argument(metavar="FILE", help="The model's labels: item_id and prediction.")
-    ],
-    epsilon: Annotated[
-        float,
-        Option(
-            min=0,
-            max=0.99,
-            help="0.2 for experts, 0.15 for trained annotators, 0.1 for crowd workers.",
-        ),
-    ],
-    name: Annotated[str, Option(help="The model's name, for `model:NAME`.")],
-) -> Result:
-    """Test whether a model can replace an annotator.
-
-    The alternative annotator test (Calderon et al. 2025) removes each person in turn, and compares person and model with
-    the other people. From ten claims on, the test is over claims.
-
-    Choose ε before you see results: covmis records the first value and refuses another. More: docs/guides/models.md.
-
-    Example: covmis model admit predictions.csv --epsilon 0.1 --name my-model
-    """
-    admission = study.admit(predictions, name=name, epsilon=epsilon)
-    return Printed(admission.to_dict(), admission.summary, exit_code=0 if admission.passed else 1)
+verbs(app, "model")
 
 
 def _questions(options: Questions, data: Path | None) -> Asking:
     from covmis_build.study import prompt
 
     study = covmis.open_study(options.study) if data is None or options.study is not None else None
-    return prompt.Questions.of(study, data, listed(options.labels))
+    return prompt.Questions.of(study, data, list(scheme_of(options.labels).values))
 
 
 def _maps(maps: list[str] | None) -> dict[str, str]:

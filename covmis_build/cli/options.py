@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,26 +14,27 @@ from covmis_build.cli.console import StudyOption, warn
 from covmis_build.errors import InputError, UnknownName
 
 if TYPE_CHECKING:
+    from covmis_build.evaluation.label_scheme import LabelScheme
     from covmis_build.study.evaluate import FilesToScore
 
-EngineOption = Annotated[str, Option(help="duckdb, or spark (an extra).")]
-MasterOption = Annotated[str, Option(help="Spark's master, like local[2] or spark://host:7077.")]
-ConfOption = Annotated[list[str] | None, Option(metavar="KEY=VALUE", help="A setting for Spark.")]
 SeedOption = Annotated[int, Option(help="The seed of all random numbers.")]
 IdOption = Annotated[str, Option("--id", metavar="COLUMN", help="The column of ids (default: found).")]
-RunOption = Annotated[
-    bool, Option("--run", help="Rebuild out-of-date tables first; otherwise they are an error.")
-]
-LevelOption = Annotated[float, Option(min=0.5, max=0.999, help="Confidence level of the intervals.")]
+RunOption = Annotated[bool, Option("--run", help="Rebuild out-of-date tables first.")]
+LevelOption = Annotated[float, Option(min=0.5, max=0.999, help="Confidence level.")]
 OutOption = Annotated[
     list[Path] | None,
     Option("--out", metavar="FILE", help="Write .html, .csv, .json or .tex; repeatable."),
 ]
-OrderOption = Annotated[str, Option(metavar="A,B,C", help="The labels in order, for ordinal measures.")]
-PolesOption = Annotated[str, Option(metavar="A,B", help="The two poles, for F_avg.")]
-WeightsOption = Annotated[
-    str, Option(metavar="A=0.4,B=…", help="Class weights with the sum 1, for wAUC, wF1, wF2.")
+SCHEME = "A,B,C; or a TOML file or a study's folder, whose [labels] also give order, poles and class_weights"
+LabelsOption = Annotated[
+    str,
+    Option(
+        "--labels", metavar="A,B|FILE|STUDY", help=f"{SCHEME} (default: the study's, or those of the data)."
+    ),
 ]
+OrderOption = Annotated[str, Option("--order", hidden=True, help="Now --labels FILE.")]
+PolesOption = Annotated[str, Option("--poles", hidden=True, help="Now --labels FILE.")]
+WeightsOption = Annotated[str, Option("--class-weights", hidden=True, help="Now --labels FILE.")]
 GoldArgument = Annotated[str, Argument(metavar="GOLD", help="Gold labels: FILE or FILE:COLUMN.")]
 SystemsArgument = Annotated[
     list[str],
@@ -47,6 +49,7 @@ ClustersOption = Annotated[
         metavar="COLUMN", help="Intervals over this column's groups (default: claim_id if present; or none)."
     ),
 ]
+TextOption = Annotated[str, Option(metavar="COLUMN", help="The column of texts.")]
 MeasuresOption = Annotated[str, Option(metavar="A,B", help="Measures (default: all that are possible).")]
 
 N = TypeVar("N", int, float)
@@ -118,13 +121,28 @@ def weights_of(text: str) -> dict[str, float] | None:
     return pairs_of("--class-weights", listed(text), "label=weight, with commas between", float) or None
 
 
+def scheme_of(labels: str, order: str = "", poles: str = "", class_weights: str = "") -> LabelScheme:
+    """The label scheme, also as the options of 0.2 gave it."""
+    from covmis_build.evaluation.label_scheme import label_scheme
+
+    scheme = label_scheme(labels)
+    for name, given in (("order", order), ("poles", poles), ("class-weights", class_weights)):
+        if given:
+            warn(
+                f"`--{name}` is now `--labels FILE`: a TOML file with {name.replace('-', '_')} in its table [labels]"
+            )
+    return scheme._replace(
+        order=tuple(listed(order)) or scheme.order,
+        poles=tuple(listed(poles)) or scheme.poles,
+        class_weights=weights_of(class_weights) or scheme.class_weights,
+    )
+
+
 @dataclass(frozen=True)
 class Judging:
     """How gold and systems are read and judged: what score, compare and meta have in common."""
 
-    labels: Annotated[
-        str, Option(metavar="A,B,C", help="The label set (default: the study's, or gold's).")
-    ] = ""
+    labels: LabelsOption = ""
     order: OrderOption = ""
     poles: PolesOption = ""
     class_weights: WeightsOption = ""
@@ -138,12 +156,18 @@ class Judging:
     seed: SeedOption = 0
     study: StudyOption = None
 
+    @functools.cached_property
+    def labels_as(self) -> LabelScheme:
+        """The declared label scheme."""
+        return scheme_of(self.labels, self.order, self.poles, self.class_weights)
+
     @property
     def scheme(self) -> dict[str, Any]:
         """The declared label scheme, and the folder of the study whose scheme is the default."""
+        labels = self.labels_as
         return {
-            "labels": listed(self.labels),
-            "order": listed(self.order),
+            "labels": labels.values,
+            "order": labels.order,
             "folder": self.study,
             "id": self.id_column,
         }
@@ -161,16 +185,16 @@ class Judging:
             gold,
             systems,
             id_column=self.id_column,
-            labels=listed(self.labels),
-            order=listed(self.order),
-            poles=listed(self.poles),
+            labels=self.labels_as.values,
+            order=self.labels_as.order,
+            poles=self.labels_as.poles,
             folder=self.study,
         )
         if files.labels_from_gold:
             warn(f"The labels are those of gold: {', '.join(files.labels)}. To set them, use --labels.")
         return files, {
             **files.scheme,
-            "class_weights": weights_of(self.class_weights),
+            "class_weights": self.labels_as.class_weights,
             "undefined": self.undefined,
             "missing": self.missing,
             "extra": self.extra,

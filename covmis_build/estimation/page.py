@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
@@ -30,6 +31,13 @@ def check_formats(paths: Iterable[Path], known: Sequence[str] = FORMATS) -> None
     for path in paths:
         if path.suffix not in known:
             raise InputError("is not a format of estimates", file=path, remedy=f"Use {', '.join(known)}")
+
+
+def written(figures: Estimates, out: Sequence[Path], *, title: str = "") -> Estimates:
+    """Write the estimates to these files, and name them in the estimates."""
+    for path in out:
+        write_estimates(path, figures, title)
+    return replace(figures, files=tuple(map(str, out)))
 
 
 def write_estimates(path: Path, figures: Estimates, title: str = "") -> None:

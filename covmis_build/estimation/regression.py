@@ -77,6 +77,8 @@ class Regression(Result):
     """Reference category of each categorical covariate."""
     level: float = 0.95
     why: str = ""
+    files: tuple[str, ...] = ()
+    """Files to which it was written."""
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per coefficient."""
@@ -106,7 +108,8 @@ class Regression(Result):
     @property
     def summary(self) -> Summary:
         """Return the coefficients and the sentence."""
-        return [self.table.rename(columns=lambda name: name.replace("_", " ")), "", self.sentence]
+        table = self.table.rename(columns=lambda name: name.replace("_", " "))
+        return [table, "", self.sentence, *(f"Wrote {file}." for file in self.files)]
 
     def latex(self) -> str:
         """Return one row per coefficient in LaTeX (booktabs)."""

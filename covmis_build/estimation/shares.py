@@ -88,6 +88,8 @@ class Estimates(Result):
     """The claims' texts, for a page."""
     differences: pd.DataFrame = field(default_factory=pd.DataFrame)
     """Compared shares, if requested (differences.COLUMNS)."""
+    files: tuple[str, ...] = ()
+    """Files to which they were written."""
 
     def with_frame(self, report: RecallReport) -> Estimates:
         """Add the third estimand: the labels of all relevant posts of the frame, matched or not."""
@@ -118,13 +120,8 @@ class Estimates(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """What `covmis estimate --json` prints."""
-        return {
-            "estimates": self.shares,
-            "differences": self.differences,
-            "audit": self.audit,
-            "sentences": list(self.methods),
-            "level": self.level,
-        }
+        tables = {"estimates": self.shares, "differences": self.differences, "audit": self.audit}
+        return {**tables, "sentences": list(self.methods), "level": self.level}
 
     @property
     def summary(self) -> list[str | pd.DataFrame]:
@@ -135,9 +132,17 @@ class Estimates(Result):
         table = self.differences.drop(columns=["over", "why"]) if compared else told[list(SHOWN)]
         shown = table.assign(estimand=[Estimand(name).in_words for name in table["estimand"]])
         shown = shown.rename(columns=lambda name: name.replace("_", " ")).rename(columns={"estimand": "of"})
+        wrote = [f"Wrote {file}." for file in self.files]
         if compared:
-            return [shown, "", *differences.sentences(self.differences, self.level), "", *self.methods]
-        return [shown, SCOPES_IN_WORDS, "", *self.methods, *self.without_interval]
+            return [
+                shown,
+                "",
+                *differences.sentences(self.differences, self.level),
+                "",
+                *self.methods,
+                *wrote,
+            ]
+        return [shown, SCOPES_IN_WORDS, "", *self.methods, *self.without_interval, *wrote]
 
     @property
     def without_interval(self) -> list[str]:

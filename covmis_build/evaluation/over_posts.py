@@ -238,5 +238,5 @@ def _check_order(chosen: Setting) -> None:
         if Need.ORDER in measure.needs and not chosen.order:
             raise InputError(
                 f"the measure {measure.name} needs an order",
-                remedy="Set [labels] order (--order), or choose another measure",
+                remedy="Set [labels] order (--labels FILE), or choose another measure",
             )

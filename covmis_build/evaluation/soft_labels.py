@@ -509,7 +509,8 @@ def _chosen(names: Sequence[str] | None, *, ordered: bool) -> list[SoftMeasure]:
             raise UnknownName(f"unknown measure '{name}'", remedy=nearest(name, SOFT_MEASURES))
         if SOFT_MEASURES[name].ordered and not ordered:
             raise InputError(
-                f"the measure {name} needs an order", remedy="Give the labels in their order (--order)"
+                f"the measure {name} needs an order",
+                remedy="Give the labels in their order: order (--labels FILE with [labels] order)",
             )
     return [SOFT_MEASURES[name] for name in names]
 

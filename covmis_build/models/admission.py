@@ -108,6 +108,11 @@ class Admission(Result):
     fewest_people: int = 0
 
     @property
+    def exit_code(self) -> int:
+        """1 if the model did not pass."""
+        return 0 if self.passed else 1
+
+    @property
     def leads(self) -> str:
         """The test that decides."""
         return "claims" if self.by_claims is not None and self.claims >= FEWEST_CLAIMS else "items"

@@ -279,8 +279,13 @@ def _scored(
     scored = scoring(labels, names=wanted, order=order, poles=poles, class_weights=class_weights)
     for measure in scored.measures:
         for need, given, what, remedy in (
-            ("order", order, "an order", "Name the labels in their order: --order A,B,C"),
-            ("poles", poles, "poles", "Name the two: --poles A,B"),
+            (
+                "order",
+                order,
+                "an order",
+                "Name the labels in their order: order (--labels FILE with [labels] order)",
+            ),
+            ("poles", poles, "poles", "Name the two: poles (--labels FILE with [labels] poles)"),
             ("unrelated_last", UNRELATED in labels, f"the label {UNRELATED}", "Name other measures"),
         ):
             if need in measure.needs and not given:

@@ -31,6 +31,11 @@ class Result:
         """Return a JSON object, printed with `--json`: all fields by default."""
         return {name: plain(getattr(self, name)) for name in names(self)}
 
+    @property
+    def exit_code(self) -> int:
+        """Return the exit code of a command with this result, if nothing is wrong with its input."""
+        return 0
+
     def check(self) -> None:
         """Raise an error that a command must report after printing; most results have none."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from covmis_build.options import RANKED
+from covmis_build.options import RANKED, TARGETS
 from covmis_build.records import independent
 from covmis_build.sampling.audit import upper_bound
 from covmis_build.sampling.automatic import automatic_label
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from covmis_build.options import Annotation, Labels, Sampling
 
-TARGETS = (12, 24, 36, 48, 96)
 LONGEST = 600.0
 """Maximum seconds counted for a label: longer ones mean that the annotator was away."""
 COLUMNS = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -315,7 +315,7 @@ def lint_claims(study: Study, *, accept: Sequence[str]) -> Findings:
         if accept:
             claims = carry_out(claims, findings.to_frame(), accept)
             storage.write_bytes(study.places.claims_csv, claims_csv(claims))
-            findings = lint(claims)
+            findings = replace(lint(claims), accepted=tuple(accept))
     return findings
 
 

@@ -12,17 +12,19 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from covmis_build.addresses import Address
 from covmis_build.credentials import NAMES, find
 from covmis_build.errors import CheckFailed, InputError, ServiceError, pip_install
+from covmis_build.operations import About
 from covmis_build.report.result import Result
 from covmis_build.report.summary import Listing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from covmis_build.operations import Spark
     from covmis_build.report.summary import Summary
 
 CORE = (
@@ -104,24 +106,29 @@ class Doctor(Result):
 
 
 def doctor(
-    folder: Path | str | None = None, *, master: str = "", settings: Mapping[str, str] | None = None
+    study: Path | str | None = None,
+    *,
+    master: Annotated[str, About("Also check the workers of this Spark: spark://host:7077.")] = "",
+    settings: Spark = None,
 ) -> Doctor:
-    """Check which parts of covmis are ready on this machine. For credentials, check only whether they are set.
+    """Check the installation.
 
-    In a study (default: the nearest study.toml upwards), also check whether the archive's URLs respond. With Spark's
-    `master` (and its `settings`), also check covmis's version on its workers, and whether these reach the archive.
+    Ends with exit code 1 if a part of the core is missing. Shows only whether credentials are set. In a study also
+    says whether the buckets of its archive answer.
+
+    Example: covmis doctor
     """
     from covmis_build.study.study import study_of
 
     # also allowed during an interrupted purge
     try:
-        study = study_of(Path.cwd(), Path(folder) if folder else None, half_purged=True)
+        here = study_of(Path.cwd(), Path(study) if study else None, half_purged=True)
     except InputError:
-        if folder:
+        if study:
             raise
-        study = None  # a study that cannot be read must not stop the check
-    far = [path for path in study.places.archives if isinstance(path, Address)] if study else []
-    far += [study.places.far.address] if study and study.places.far else []
+        here = None  # a study that cannot be read must not stop the check
+    far = [path for path in here.places.archives if isinstance(path, Address)] if here else []
+    far += [here.places.far.address] if here and here.places.far else []
     workers = _workers(far, {**(settings or {}), "spark.master": master}) if master else ()
     return Doctor((*_core(), *_extras(), *_programs(), *_credentials(), *_archives(far), *workers))
 

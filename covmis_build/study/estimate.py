@@ -20,8 +20,9 @@ from covmis_build.errors import InputError, counted, nearest
 from covmis_build.estimation.assisted import MOST_EXPLAINED
 from covmis_build.estimation.differences import compared_parts
 from covmis_build.estimation.label_error import answers_table
+from covmis_build.estimation.page import check_formats, written
 from covmis_build.estimation.predictions import Predictions, check_not_leaked, cross_fitted, predictions_for
-from covmis_build.estimation.regression import Formula, Regression, regression, with_covariates
+from covmis_build.estimation.regression import FORMATS, Formula, Regression, regression, with_covariates
 from covmis_build.estimation.scopes import check_scopes
 from covmis_build.estimation.shares import Estimates, estimates, with_parts
 from covmis_build.evaluation.label_files import read_rows
@@ -62,6 +63,7 @@ def estimate(  # noqa: PLR0913 - every option is named
     before: str | dt.date = "",
     after: str | dt.date = "",
     level: float = 0.95,
+    out: Sequence[Path] = (),
     run: bool = False,
     progress: Progress = silent,
 ) -> Estimates:
@@ -73,6 +75,7 @@ def estimate(  # noqa: PLR0913 - every option is named
     the known number of posts of each kind. `between` compares two parts (`claim:1`, `kind:title`) or two labels
     (`label:favor`); `before` a day, with what was posted from then on, or from `after` on.
     """
+    check_formats(out)
     scopes = check_scopes(by)
     if run or study.places.table("sample").exists():
         study.need_current(run=run, progress=progress)
@@ -113,7 +116,8 @@ def estimate(  # noqa: PLR0913 - every option is named
             "the predictions explain almost all of some share's variance, which hardly any model does: make sure that it "
             "has not seen these labels"
         )
-    return replace(figures, warnings=(*warnings, *(predictions.warnings if predictions else ())))
+    warnings += predictions.warnings if predictions else ()
+    return written(replace(figures, warnings=tuple(warnings)), out, title=study.settings.title)
 
 
 def provisional(rounds: Sequence[RoundFolder]) -> list[str]:
@@ -293,6 +297,7 @@ def regress(  # noqa: PLR0913 - every option is named
     elsewhere: bool = False,
     covariates: pd.DataFrame | Path | str | None = None,
     level: float = 0.95,
+    out: Sequence[Path] = (),
     run: bool = False,
     progress: Progress = silent,
 ) -> Regression:
@@ -302,6 +307,7 @@ def regress(  # noqa: PLR0913 - every option is named
     item_id, post_id or claim_id). Errors are over claims like these, or over the posts of this pool. `of` counts each
     message once, or as often as it was posted. `assisted_by` are predictions as for `estimate`.
     """
+    check_formats(out, FORMATS)
     if of not in COUNTED:
         raise InputError(f"of = {of!r}", remedy=nearest(of, COUNTED))
     if run or study.places.table("sample").exists():
@@ -329,7 +335,7 @@ def regress(  # noqa: PLR0913 - every option is named
     sizes = 1 / rows["p_claim"].to_numpy(float)
     if of == Estimand.POSTS:
         sizes = sizes * rows["group_size"].to_numpy(float)
-    return regression(
+    fitted = regression(
         asked,
         np.asarray(told, dtype=np.float64),
         rows,
@@ -341,3 +347,6 @@ def regress(  # noqa: PLR0913 - every option is named
         over=over,
         level=level,
     )
+    for path in out:
+        fitted.write(path)
+    return replace(fitted, files=tuple(map(str, out)))

@@ -70,7 +70,7 @@ def import_posts(study: Study, path: Path | str, progress: Progress = silent) ->
     target = folder / f"posts-{path.name.split('.')[0].removeprefix('posts-')}.jsonl.zst"
     if target.resolve() == path.resolve():
         raise InputError("is imported already", file=path)
-    with study.locked(study.places.notes, "covmis posts import"):
+    with study.locked(study.places.notes, "covmis posts add --convert"):
         return _imported(study, path, target, seen, progress)
 
 

@@ -164,6 +164,11 @@ class Look(Result):
         return [f"{seen.file}: {question}" for seen in self.files for question in seen.questions]
 
     @property
+    def exit_code(self) -> int:
+        """1 if there are questions."""
+        return 1 if self.questions else 0
+
+    @property
     def summary(self) -> Summary:
         """Return the preview of each file."""
         return [line for seen in self.files for line in (*seen.lines, "")]

@@ -13,11 +13,11 @@ from covmis_build.annotation.frozen_items import frozen_items
 from covmis_build.annotation.round_folder import all_rounds
 from covmis_build.building.stages import ranked_chances, strata_of
 from covmis_build.errors import InputError, counted
-from covmis_build.options import RANKED
+from covmis_build.options import RANKED, TARGETS
 from covmis_build.report.result import Result
 from covmis_build.sampling.designs import design_of
 from covmis_build.sampling.draw import sample
-from covmis_build.sampling.plan import TARGETS, Cost, Pool, costs, seconds_per_label
+from covmis_build.sampling.plan import Cost, Pool, costs, seconds_per_label
 from covmis_build.sampling.precision import Precision, precision
 from covmis_build.study.open_round import nothing_kept
 
@@ -196,12 +196,9 @@ def plan_sample(
     share: float = 0.5,
     r_squared: float = 0.3,
     per_item: int = 0,
+    with_costs: bool = True,
 ) -> SamplePlan:
-    """Draw from the current items, and compute the cost of other targets per claim.
-
-    `seconds` is the time per label (default: that of the rounds so far), `share` the share for which widths are planned,
-    `r_squared` the expected explained variance of predictions, `per_item` the annotators per item (default: as set).
-    """
+    """Draw from the current items, and compute the cost of other targets per claim; without `with_costs` only the draw is shown."""
     known = to_plan(study)
     items, settings = known.items, known.settings
     drawn = sample(
@@ -238,4 +235,5 @@ def plan_sample(
         ),
         share,
         settings.retrieval.ranked.weights_up_to if settings.retrieval.ranked else math.inf,
+        with_costs,
     )

@@ -5,12 +5,13 @@ from __future__ import annotations
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from covmis_build import storage
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.answers import SHEETS, Channel, Problem, Pulled, labels_and_keys
 from covmis_build.errors import InputError, counted
+from covmis_build.operations import About
 from covmis_build.options import ADJUDICATOR, is_machine
 from covmis_build.report.result import Result
 from covmis_build.study import rounds
@@ -30,6 +31,23 @@ if TYPE_CHECKING:
     from covmis_build.annotation.seal import Seal
     from covmis_build.annotation.training import TrainingReport
     from covmis_build.study.study import Study
+
+Adjudicator = Annotated[str, About("The adjudicator's code.")]
+
+
+@dataclass(frozen=True, repr=False)
+class Reopened(Result):
+    """Some posts of a sealed round that are open again."""
+
+    round: str
+    reopened: list[str]
+    reason: str
+
+    @property
+    def summary(self) -> list[str]:
+        """Return how many they are, and how the round is closed again."""
+        count = counted(len(self.reopened), "posts")
+        return [f"Round {self.round}: {count} open again. `covmis round seal` closes it again."]
 
 
 @dataclass(frozen=True, repr=False)
@@ -96,10 +114,21 @@ class Round(Result):
         """For each annotator the assigned items, in individual order."""
         return rounds.work(self.study.settings, self.folder)
 
-    def push(self, channel: str = "", *, page_size: int = 0) -> Sent:
-        """Send the round to its annotators. Existing content is kept; only what is missing is added.
+    def push(
+        self,
+        channel: Annotated[
+            str, About("Default: [annotation] channel.", metavar="csv|xlsx|html|label-studio")
+        ] = "",
+        *,
+        page_size: Annotated[
+            int, About("With html: posts per page (0: one page per annotator).", at_least=0)
+        ] = 0,
+    ) -> Sent:
+        """Write sheets or pages, or fill Label Studio projects.
 
-        `page_size`: offline pages of at most this many posts, for phones; 0 is one page per annotator.
+        Safe to repeat: adds what is missing and changes nothing else.
+
+        Example: covmis round push --channel html
         """
         from covmis_build.annotation import push
         from covmis_build.annotation.guideline import read_guideline
@@ -150,8 +179,19 @@ class Round(Result):
                     )
                 return replace(sent, written=tuple(map(self.study.places.relative, [*renewed, *written])))
 
-    def pull(self, files: Path | str | Iterable[Path | str] = ()) -> Pulled:
-        """Import labels from every channel of this round, or from these files. Each answer is checked."""
+    def pull(
+        self,
+        files: Annotated[
+            Iterable[Path | str] | Path | str,
+            About("Returned files outside the sheets folder.", metavar="FILE", argument=True),
+        ] = (),
+    ) -> Pulled:
+        """Import the labels that annotators returned.
+
+        Safe to repeat while people work. Exit code 1 if an answer cannot be used.
+
+        Example: covmis round pull
+        """
         from covmis_build.annotation.machines import predictions_path, pull_machine
         from covmis_build.annotation.pull import pull_files
         from covmis_build.study import label_studio
@@ -241,13 +281,18 @@ class Round(Result):
         return Pulled(self.number, answers=compared.labels, problems=problems)
 
     def status(self) -> Progress:
-        """Return each annotator's progress, open work, and the next step."""
+        """Show each annotator's progress and the next step.
+
+        Example: covmis round status
+        """
         return rounds.progress(self.study, self.folder)
 
     def report(self) -> Report | TrainingReport:
-        """Compute agreement for this round and over all rounds, and write both reports. A sealed report is kept.
+        """Compute agreement (HTML, JSON, CSV, LaTeX).
 
-        For a training round: all annotators' accuracy, and a feedback page each.
+        Writes report.* to the round's folder, and summary.* for all rounds except pilots to annotation/rounds/.
+
+        Example: covmis round report
         """
         with self.study.locked_rounds("covmis round report"):
             if self.folder.has_key:
@@ -274,13 +319,58 @@ class Round(Result):
             target=settings.annotation.target,
         )
 
-    def adjudicate(
-        self, adjudicator: str = ADJUDICATOR, *, discuss: bool = True, channel: str = ""
-    ) -> Settlement:
-        """Settle disagreements: first a discussion, then an adjudicator. Run it again after each step.
+    def adjudicate(  # noqa: PLR0913 - each is an option of the command
+        self,
+        item: Annotated[
+            str,
+            About("Decide this disagreement now, as claim|post.", metavar="ITEM", argument=True),
+        ] = "",
+        *,
+        label: Annotated[str, About("The label, or `undecided`: the adjudicator decides.")] = "",
+        reason: Annotated[str, About("The reason.")] = "",
+        sub_label: Annotated[str, About("The sub-label.")] = "",
+        error_class: Annotated[
+            str, About("Why the labels differ.", metavar="slip|guideline|context|ambiguous|other")
+        ] = "",
+        adjudicator: Adjudicator = ADJUDICATOR,
+        discuss: Annotated[
+            bool,
+            About("Send disagreements directly to the adjudicator.", flag="--no-discussion"),
+        ] = True,
+        listed: Annotated[bool, About("Only list the disagreements.", flag="--list")] = False,
+        channel: Annotated[
+            str, About("Default: where the round was labelled.", metavar="csv|xlsx|label-studio")
+        ] = "",
+    ) -> Settlement | Disagreement | Disagreements:
+        """Resolve disagreements by discussion, then adjudication.
 
-        It imports decisions, then sends open disagreements to the discussion or the adjudicator.
+        Writes sheets/discussion.csv (or .xlsx) and, for posts that stay `undecided`, sheets/adjudication.csv. Run it again to
+        import the completed sheets. Overwrites nothing.
+
+        With an ITEM and a --label, records that decision without a sheet: what the annotators agreed on; after `undecided`,
+        or with --no-discussion, the adjudicator's label. Deciding again replaces it.
+
+        Example: covmis round adjudicate "c1|x:125" --label favor --reason "the irony was missed"
         """
+        if item:
+            return self.decide(
+                item,
+                label,
+                reason,
+                sub_label=sub_label,
+                error_class=error_class,
+                adjudicator=adjudicator,
+                discuss=discuss,
+            )
+        if label or reason or sub_label or error_class:
+            raise InputError(
+                "a label is for one disagreement",
+                remedy="Name the item: `covmis round adjudicate ITEM --label LABEL`",
+            )
+        return self.cases() if listed else self._settle(adjudicator, discuss=discuss, channel=channel)
+
+    def _settle(self, adjudicator: str, *, discuss: bool, channel: str) -> Settlement:
+        """Import decisions, then send open disagreements to the discussion or the adjudicator."""
         from covmis_build.annotation import adjudication
         from covmis_build.study import label_studio
 
@@ -329,7 +419,7 @@ class Round(Result):
         from covmis_build.annotation.decide import decide
 
         written = {"label": label, "reason": reason, "sub_label": sub_label, "error_class": error_class}
-        with self.study.locked_rounds("covmis round decide"):
+        with self.study.locked_rounds("covmis round adjudicate"):
             case = self.cases().of(item)
             if instead_of is not None and case.outcome != instead_of:
                 raise InputError(
@@ -345,14 +435,13 @@ class Round(Result):
 
         return agreement_of(self.items, self.labels, self.folder.scheme)
 
-    def board(self) -> Path:
-        """Write the board of all rounds and channels to annotation/rounds/board.html. Returns its path."""
-        from covmis_build.study.rounds import write_board
-
-        return write_board(self.study)
-
     def seal(self) -> Seal:
-        """Seal the round permanently. Refused if a post has no final label. Sealing twice changes nothing."""
+        """Close a finished round and record its hashes.
+
+        Fails if a post has no final label. Safe to repeat.
+
+        Example: covmis round seal
+        """
         from covmis_build.annotation.gold import undecided_items, write_decisions
         from covmis_build.annotation.seal import seal_round
 
@@ -364,12 +453,22 @@ class Round(Result):
             rounds = record.rounds_of_kind(self.study.places.rounds, self.folder.kind)
             return seal_round(rounds, self.folder, undecided=undecided_items(self.items, decisions))
 
-    def reopen(self, items: Iterable[str], reason: str) -> Round:
-        """Reopen some items of a sealed round. Sealed files are kept, and the next seal names the old one."""
+    def reopen(
+        self,
+        items: Annotated[Iterable[str], About("Items, as claim|post.", metavar="ITEM...", argument=True)],
+        reason: Annotated[str, About("The reason; it is part of the new seal.")],
+    ) -> Reopened:
+        """Reopen some items of a sealed round.
+
+        The old seal stays valid. Other posts of the round accept no labels.
+
+        Example: covmis round reopen "c1|x:125" --reason "both read the wrong claim" --round 1
+        """
         from covmis_build.annotation.seal import reopen
 
         with self.study.locked_rounds("covmis round reopen"):
-            return Round(self.study, reopen(self.folder, list(items), reason, now=storage.moment()).folder)
+            folder = reopen(self.folder, list(items), reason, now=storage.moment())
+        return Reopened(self.number, sorted(folder.reopened), reason)
 
     def _check_adjudicator(self, code: str) -> None:
         from covmis_build.settings import CODE

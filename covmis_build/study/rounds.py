@@ -60,8 +60,8 @@ def verify_rounds(study: Study, *, label_studio: bool = False) -> VerifiedRounds
     return VerifiedRounds(checks, there)
 
 
-def write_board(study: Study) -> Path:
-    """Write the current board. Returns its path."""
+def write_board(study: Study, out: Path | None = None) -> Path:
+    """Write all rounds and channels as one page, by default annotation/rounds/board.html. Returns its path."""
     rounds = all_rounds(study.places.rounds)
     recall = rounds_of_kind(study.places.rounds, RoundKind.RECALL)
     if not rounds and not recall:
@@ -74,7 +74,7 @@ def write_board(study: Study) -> Path:
         study=settings.title,
         verdict=verdict(findings.agreement, settings.annotation.target) if findings else "",
     )
-    path = study.places.rounds / "board.html"
+    path = out or study.places.rounds / "board.html"
     storage.write_text(path, text)
     return path
 

@@ -10,11 +10,13 @@ import tomllib
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from covmis_build import storage
 from covmis_build.engine import silent
 from covmis_build.errors import InputError, StaleTables, UnknownName
+from covmis_build.operations import About
+from covmis_build.options import TARGETS
 from covmis_build.places import STUDY_TOML, Places
 from covmis_build.settings import changed, parse, read_settings
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from covmis_build.archive.intake import Intake
     from covmis_build.archive.words import Words
     from covmis_build.building.dropped_posts import DroppedPosts
+    from covmis_build.building.explain import Story
     from covmis_build.claims.lint import Findings
     from covmis_build.claims.selection import Selection
     from covmis_build.collecting.cost import Estimate
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
     from covmis_build.evaluation.over_posts import ScoresOverPosts
     from covmis_build.evaluation.scores import Scores
     from covmis_build.models.admission import Admission
+    from covmis_build.operations import Level, Rebuild, Spark
     from covmis_build.queries.suggest import Suggestions
     from covmis_build.queries.tuning import Tuned
     from covmis_build.settings import Settings
@@ -62,6 +66,19 @@ if TYPE_CHECKING:
     from covmis_build.study.rounds import VerifiedRounds
     from covmis_build.study.run import Ran
     from covmis_build.study.status import Status
+
+Samples = Annotated[int, About("How many posts to show of each.", at_least=0)]
+PostsFile = Annotated[
+    str | Path,
+    About("A file of posts, compressed or not; local or s3://….", metavar="FILE", argument=True),
+]
+Assisted = Annotated[
+    "Path | str | pd.DataFrame | None",
+    About("Predictions for all items (or a model's folder), to narrow intervals.", metavar="PREDICTIONS"),
+]
+Elsewhere = Annotated[
+    bool, About("Confirm: the model never saw this study's labels.", flag="--trained-elsewhere")
+]
 
 
 @dataclass(frozen=True)
@@ -157,16 +174,26 @@ class Study:
 
     def run(
         self,
-        stages: str | Sequence[str] = (),
+        stages: Annotated[
+            Sequence[str] | str, About("Default: all stages.", metavar="STAGE", argument=True)
+        ] = (),
         *,
-        force: bool = False,
-        engine: str = "duckdb",
-        master: str = "",
-        settings: Mapping[str, str] | None = None,
-        workers: int = 0,
+        force: Annotated[
+            bool, About("Make them again even if nothing changed.", flag="--force/--no-force")
+        ] = False,
+        engine: Annotated[str, About("duckdb, or spark (an extra).")] = "duckdb",
+        master: Annotated[str, About("Spark's master, like local[2] or spark://host:7077.")] = "",
+        settings: Spark = None,
+        workers: Annotated[int, About("Processes to use (0: one per processor).", at_least=0)] = 0,
         progress: Progress = silent,
     ) -> Ran:
-        """Build what is out of date. `master` and `settings` are for Spark."""
+        """Build all tables, from claims to the sample.
+
+        Only stages whose input or settings changed are built again. Stages, in order: read, claims, queries, retrieve, clean,
+        sample. Safe to interrupt and repeat. Exit code 1 if too many lines of a file cannot be read.
+
+        Example: covmis run
+        """
         from covmis_build.study.run import run
 
         conf = _of_spark(engine, master, settings)
@@ -192,16 +219,27 @@ class Study:
         return current(self.places, self.settings)
 
     def status(self) -> Status:
-        """Return the study's state and the next step."""
+        """Show progress and the next step.
+
+        With --published, also writes each claim and query type to data/build/published.csv.
+
+        Example: covmis status
+        """
         from covmis_build.study.status import status
 
         return status(self)
 
-    def beside_published(self, files: Path | str) -> BesidePublished:
-        """Compare with a published corpus that this study rebuilds. `files`: the folder of its authors' files."""
+    def beside_published(
+        self,
+        published: Annotated[
+            Path | str | None,
+            About("Compare with the published corpus that this study rebuilds.", metavar="DIR"),
+        ] = None,
+    ) -> BesidePublished:
+        """Compare with a published corpus that this study rebuilds, by the folder of its authors' files."""
         from covmis_build.study.rebuilding import beside_published
 
-        return beside_published(self, Path(files))
+        return beside_published(self, Path(published or ""))
 
     @property
     def intake(self) -> Intake:
@@ -220,7 +258,19 @@ class Study:
         return advice(self.settings.cleaning)
 
     def dropped_posts(
-        self, step: str, *, reason: str = "", claim: str = "", limit: int = 20, status: Status | None = None
+        self,
+        dropped: Annotated[
+            str,
+            About(
+                "Instead: the posts dropped by this step, or for this reason, as `status` prints them.",
+                metavar="STEP",
+            ),
+        ] = "",
+        *,
+        reason: Annotated[str, About("Of this reason alone.")] = "",
+        claim: Annotated[str, About("Of this claim alone.")] = "",
+        limit: int = 20,
+        status: Status | None = None,
     ) -> DroppedPosts:
         """Return some of the posts that a step of the flow dropped, with their texts; of one reason or claim, or of all.
 
@@ -231,7 +281,7 @@ class Study:
         return dropped_posts(
             self.places,
             self.settings,
-            step,
+            dropped,
             reason=reason,
             claim=claim,
             limit=limit,
@@ -239,8 +289,17 @@ class Study:
             short=status.short_posts if status else None,
         )
 
-    def explain(self, wanted: str | int) -> list[str]:
-        """Explain the history of a claim, a post or an item in sentences."""
+    def explain(
+        self,
+        wanted: Annotated[
+            str | int,
+            About("A claim id, a post id, or an item id (claim|post).", metavar="ID", argument=True),
+        ],
+    ) -> Story:
+        """Show why a post was found, dropped or sampled.
+
+        Example: covmis explain x:1255000000000000000
+        """
         from covmis_build.building.explain import explain
 
         return explain(self.places, str(wanted))
@@ -277,14 +336,20 @@ class Study:
     def purge(
         self,
         *,
-        posts: str | Iterable[str] = (),
+        posts: Annotated[
+            Sequence[str] | str,
+            About("Post ids and author keys, in addition to purge.csv.", metavar="KEY", argument=True),
+        ] = (),
         authors: str | Iterable[str] = (),
-        outside: bool = False,
+        outside: Annotated[bool, About("Also rewrite archives outside the study's folder.")] = False,
         progress: Progress = silent,
     ) -> Purged:
-        """Delete these posts and authors, and those on queries/purge.csv, everywhere in the study.
+        """Delete posts or authors from the whole study.
 
-        `outside`: also rewrite archives outside the study's folder; otherwise these are refused.
+        Takes the ids and keys in queries/purge.csv and those given here, which are put on that list, so that collecting
+        never brings them back. Models that were trained in the study are removed if they may have learned from such a post. An author key is author:x:ID, author:bsky:DID, author:masto:SERVER/NAME, or a pseudonym.
+
+        Example: covmis purge x:1255000000000000000 author:x:12
         """
         from covmis_build.study.purge import purge
 
@@ -294,11 +359,14 @@ class Study:
 
     # Files of posts
 
-    def look(self, path: Path | str) -> Look:
-        """Preview a file of posts: its detected format and content. Nothing is changed."""
+    def look(self, file: PostsFile) -> Look:
+        """Preview how covmis reads a file; changes nothing.
+
+        Example: covmis posts look export.csv
+        """
         from covmis_build.study.look import look
 
-        return look(path, self)
+        return look(file, self)
 
     def set_columns(self, files: str, **rule: Any) -> Study:
         """Write how columns of such files are read, as a table [[retrieval.columns]]; `look` proposes one.
@@ -311,10 +379,26 @@ class Study:
         others = [row for row in before if row.get("files") != files]
         return self.change(retrieval={"columns": [{"files": files, **rule}, *others]})
 
-    def add_posts(self, file: Path | str | Iterable[bytes], name: str = "") -> AddedPosts:
-        """Copy a file of posts unchanged into the archive; `name`: its name there."""
+    def add_posts(
+        self,
+        file: PostsFile | Iterable[bytes],
+        name: str = "",
+        *,
+        convert: Annotated[
+            bool, About("Convert it to covmis's own format; refused while `covmis posts look` has questions.")
+        ] = False,
+        progress: Progress = silent,
+    ) -> AddedPosts | ImportedPosts:
+        """Copy a file of posts into the archive, unchanged.
+
+        A file of the same name is not replaced. `covmis run` reads files as they are: --convert is not needed before it.
+
+        Example: covmis posts add ../posts.csv
+        """
         from covmis_build.study.add_posts import add_posts
 
+        if convert and isinstance(file, str | Path):
+            return self.import_posts(file, progress=progress)
         return add_posts(self, file, name)
 
     def import_posts(self, path: Path | str, *, progress: Progress = silent) -> ImportedPosts:
@@ -327,18 +411,52 @@ class Study:
 
     def import_claims(
         self,
-        claims: pd.DataFrame | Path | str | None = None,
+        claims: Annotated[
+            Path | pd.DataFrame | str | None,
+            About(
+                "CSV, TSV, JSON, JSON lines, xlsx; or a folder of CoAID releases.",
+                metavar="FILE",
+                argument=True,
+            ),
+        ] = None,
         *,
-        columns: Mapping[str, str] | None = None,
-        form: str = "",
-        search: str = "",
-        language: str = "",
-    ) -> ImportedClaims:
-        """Add claims from a file or DataFrame, or from Google's fact-checks for `search`, to queries/claims.csv."""
+        text: Annotated[str, About("The column with the claims' texts.", metavar="COLUMN")] = "",
+        columns: Annotated[
+            Mapping[str, str] | None,
+            About(
+                "The column of another field (FIELD=: none); repeatable.",
+                flag="--column",
+                metavar="FIELD=COLUMN",
+                may_be_empty=True,
+            ),
+        ] = None,
+        look: Annotated[bool, About("Only preview the list; write nothing.")] = False,
+        form: Annotated[
+            str,
+            About("csv, coaid, claim_review, fact_check, liar, … (default: detected).", flag="--format"),
+        ] = "",
+        search: Annotated[str, About("Search Google Fact Check Tools instead of reading a file.")] = "",
+        language: Annotated[str, About("With --search: only reviews in this language.")] = "",
+    ) -> ImportedClaims | LookedAt:
+        """Add claims from a list (CSV, Excel, JSON, ClaimReview).
+
+        Columns are detected by their names; --look shows the result. A FIELD is claim_id, titles, news_urls, fact_check_urls,
+        language, keywords, first_seen, verdict or posts. The column misinformation translates verdicts to yes, no or empty.
+
+        Post ids in the list (CoAID, FakeNewsNet) go to data/archive/given-posts.csv and match as query type title.
+        --search needs GOOGLE_FACT_CHECK_KEY in the environment.
+
+        Example: covmis claims import misinformation.csv
+        """
         from covmis_build.study.claims import import_claims
 
+        chosen = {**(columns or {}), **({"text": text} if text else {})}
         listed = Path(claims) if isinstance(claims, str) else claims
-        return import_claims(self, listed, columns=columns or {}, form=form, search=search, language=language)
+        if look:
+            if not isinstance(listed, Path):
+                raise InputError("--look is for a FILE", remedy="Name the list to look at")
+            return self.look_at_claims(listed, columns=chosen, form=form)
+        return import_claims(self, listed, columns=chosen, form=form, search=search, language=language)
 
     def look_at_claims(
         self, path: Path | str, *, columns: Mapping[str, str] | None = None, form: str = ""
@@ -349,20 +467,48 @@ class Study:
 
         return LookedAt(read_list(Path(path), form, columns or {}))
 
-    def lint_claims(self, *, accept: str | Sequence[str] = ()) -> Findings:
-        """Check the claim list (compound claims, quotations, shared URLs, …); proposals of the findings named in `accept` are carried out first."""
+    def lint_claims(
+        self,
+        *,
+        accept: Annotated[
+            Sequence[str] | str,
+            About("Carry out this finding's proposal; may be repeated.", metavar="FINDING"),
+        ] = (),
+    ) -> Findings:
+        """Check the claim list and propose corrections.
+
+        Accepted edits are written to queries/claims.csv, with what stood there before in the column edits.
+
+        Example: covmis claims lint --accept simplify:538
+        """
         from covmis_build.study.claims import lint_claims
 
         return lint_claims(self, accept=_several(accept))
 
-    def select_claims(self, top: int) -> Selection:
-        """Select the claims with most posts found through titles and URLs."""
+    def select_claims(
+        self, top: Annotated[int, About("How many claims to keep selected.", at_least=1, flag="--top")]
+    ) -> Selection:
+        """Select the claims with the most posts.
+
+        Writes the column `selected` of queries/claims.csv, and counts, ranks and ties to queries/selection.csv.
+
+        Example: covmis claims select --top 200
+        """
         from covmis_build.study.claims import select_claims
 
         return select_claims(self, top)
 
-    def show_queries(self, claim: str = "", *, platform: str = "", limit: int = 0) -> ShownQueries:
-        """Return the claim list's queries, as a platform's searches if one is named."""
+    def show_queries(
+        self,
+        claim: Annotated[str, About("Only this claim's queries.", metavar="CLAIM", argument=True)] = "",
+        *,
+        platform: Annotated[str, About("Also as searches for x, bluesky or mastodon.")] = "",
+        limit: Annotated[int, About("Characters a search may have (0: the platform's).", at_least=0)] = 0,
+    ) -> ShownQueries:
+        """Show the queries made from the claim list.
+
+        Example: covmis queries show 12 --platform x
+        """
         from covmis_build.study.queries import show_queries
 
         return show_queries(self, claim, platform=platform, limit=limit)
@@ -389,14 +535,28 @@ class Study:
         if not current(self.places, self.settings)["read"]:
             self.run(["read"], progress=progress)
 
-    def try_queries(self, text: str = "", *, samples: int = 3, progress: Progress = silent) -> Trial:
-        """Count the archive posts that match keywords, a claim's queries (by its id), or all queries.
+    def try_queries(
+        self,
+        expression: Annotated[
+            str,
+            About("Keywords, a claim's id, or nothing: all queries.", metavar="EXPRESSION", argument=True),
+        ] = "",
+        *,
+        samples: Samples = 3,
+        words: Annotated[bool, About("Instead: what each word of the query adds or keeps out.")] = False,
+        progress: Progress = silent,
+    ) -> Trial | Tuned:
+        """Count the posts that each query finds.
 
-        Posts are counted as in `covmis run`. If the archive has changed, it is imported again first.
+        Posts are counted as `covmis run` counts them. New files are read first.
+
+        Example: covmis queries try "garlic (covid-19 OR coronavirus)"
         """
         from covmis_build.study.queries import try_queries
 
-        return try_queries(self, text, samples=samples, progress=progress)
+        if words:
+            return self.tune_keywords(expression, progress=progress)
+        return try_queries(self, expression, samples=samples, progress=progress)
 
     def tune_keywords(
         self, keywords: str | Sequence[str], saved: Sequence[str] = (), *, progress: Progress = silent
@@ -407,20 +567,48 @@ class Study:
         return tune(self, keywords, saved, progress=progress)
 
     def set_keywords(
-        self, claim: str, keywords: str | Sequence[str], *, instead_of: Sequence[str] | None = None
+        self,
+        claim: Annotated[str, About("A claim's id.", metavar="CLAIM", argument=True)],
+        keywords: Annotated[
+            Sequence[str] | str,
+            About("One query each; none with ''.", metavar="KEYWORDS...", argument=True),
+        ],
+        *,
+        instead_of: Sequence[str] | None = None,
     ) -> SavedKeywords:
-        """Save a claim's keywords in queries/claims.csv. The claim's edits record the previous ones.
+        """Save a claim's keywords in the claim list.
 
-        `instead_of`: the keywords that you saw. If they were changed since, nothing is saved.
+        They replace those that the claim has; these are noted in its column `edits`.
+
+        Example: covmis queries set 12 "garlic (covid-19 OR coronavirus)"
         """
         from covmis_build.study.keywords import set_keywords
 
         return set_keywords(self, claim, keywords, instead_of=instead_of)
 
     def suggest_queries(
-        self, claim: str, *, read: Sequence[int] = (5, 25, 100), samples: int = 2, progress: Progress = silent
+        self,
+        claim: Annotated[str, About("A claim's id, or the text of a claim.", metavar="CLAIM", argument=True)],
+        *,
+        read: Annotated[
+            Sequence[int],
+            About(
+                "Maximum number of posts for the precise, the balanced and the broad query.",
+                flag="--posts",
+                metavar="N,N,N",
+                commas=True,
+            ),
+        ] = (5, 25, 100),
+        samples: Samples = 2,
+        progress: Progress = silent,
     ) -> Suggestions:
-        """Suggest a precise, a balanced and a broad query for a claim (id or text), for these numbers of posts to `read`."""
+        """Suggest keyword queries for a claim.
+
+        Queries combine names, numbers and word forms, the rarest in your archive first. A broader query finds all
+        that a more precise one finds. Without an archive, rarity comes from the claim list.
+
+        Example: covmis queries suggest 12 --posts 10,50,200
+        """
         from covmis_build.study.queries import suggest_queries
 
         return suggest_queries(self, claim, read=read, samples=samples, progress=progress)
@@ -445,22 +633,34 @@ class Study:
 
     def open_round(  # noqa: PLR0913 - each is an option of the command
         self,
-        claims: int | Sequence[str] = 0,
+        claims: Annotated[
+            int | Sequence[str], About("Claims to open (0: [annotation] claims_per_round).", at_least=0)
+        ] = 0,
         *,
-        pilot: bool = False,
-        training: bool = False,
-        run: bool = False,
-        items: int = 20,
-        pass_mark: float | None = None,
-        gold: str | Path | None = None,
-        predictions: str | Path | Sequence[str | Path] = (),
+        pilot: Annotated[bool, About("A practice round, excluded from gold labels and agreement.")] = False,
+        training: Annotated[bool, About("A practice round of posts with known labels.")] = False,
+        items: Annotated[int, About("With --training: number of posts.", at_least=1)] = 20,
+        pass_mark: Annotated[
+            float | None,
+            About("With --training: the accuracy required to pass.", at_least=0, at_most=1),
+        ] = None,
+        gold: Annotated[
+            Path | str | None, About("With --training: your own labels (item_id, label, reason).")
+        ] = None,
+        predictions: Annotated[
+            Sequence[Path | str] | Path | str,
+            About("Register a file of predictions for `covmis estimate`; repeatable.", metavar="FILE"),
+        ] = (),
+        run: Rebuild = False,
         progress: Progress = silent,
     ) -> Round:
-        """Freeze the next claims' sampled posts as a round; `claims`: how many (0: as set), or which.
+        """Freeze the posts of the next claims for annotation.
 
-        A training round has `items` posts with known gold from sealed rounds, or from the sheet `gold` (item_id, label,
-        reason); `pass_mark` is the required share of right answers. Files of `predictions` registered when the first round is
-        opened are thereby proven to be independent of its labels (`estimate(assisted_by=…)`).
+        Takes the next claims in the order of queries/claims.csv.
+
+        Later runs cannot change a frozen post. Fails if the tables are out of date: run `covmis run` first, or add `--run`.
+
+        Example: covmis round open
         """
         from covmis_build.study.open_round import open_round, open_training
 
@@ -475,17 +675,30 @@ class Study:
             self, claims, pilot=pilot, run=run, predictions=[Path(file) for file in files], progress=progress
         )
 
-    def verify_rounds(self, *, label_studio: bool = False) -> VerifiedRounds:
-        """Check every round against its seal, and each seal against the previous one. Recall rounds form a separate chain.
+    def verify_rounds(
+        self,
+        *,
+        label_studio: Annotated[
+            bool, About("Also count labels on Label Studio that differ from the record.")
+        ] = False,
+    ) -> VerifiedRounds:
+        """Check that sealed rounds are unchanged.
 
-        With `label_studio` (must be running), also count labels there that differ from the record.
+        Example: covmis round verify
         """
         from covmis_build.study.rounds import verify_rounds
 
         return verify_rounds(self, label_studio=label_studio)
 
-    def check_guideline(self) -> GuidelineCheck:
-        """Return the guideline's changes since each label was given, and labels that may need a second look."""
+    def check_guideline(
+        self,
+        *,
+        strict: Annotated[bool, About("End with exit code 1 if any label may need another look.")] = False,
+    ) -> GuidelineCheck:
+        """List labels that a guideline change may affect.
+
+        Example: covmis guideline check
+        """
         from covmis_build.annotation.guideline import check, read_guideline
         from covmis_build.annotation.round_folder import all_labels
 
@@ -495,36 +708,100 @@ class Study:
             all_labels(places.rounds),
             read_guideline(places.guideline),
             self.settings.labels.values,
+            strict=strict,
         )
 
     # Estimates for all posts found
 
-    def plan_sample(self, **options: Any) -> SamplePlan:
-        """Return the current draw, and the cost of other targets: see `study.plan_sample`."""
+    def show_sample(self) -> SamplePlan:
+        """Show the sample, or plan its size.
+
+        The draw shown is that of the study's present items, settings and opened rounds; `covmis run` makes it.
+
+        Example: covmis sample --plan
+        """
         from covmis_build.study.plan_sample import plan_sample
 
-        return plan_sample(self, **options)
+        return plan_sample(self, with_costs=False)
+
+    def plan_sample(
+        self,
+        *,
+        targets: Annotated[
+            Sequence[int], About("The targets per claim to plan for.", metavar="N,N", commas=True)
+        ] = TARGETS,
+        seconds: Annotated[
+            float, About("Seconds a label takes (default: as in the rounds so far).", at_least=0)
+        ] = 0.0,
+        share: Annotated[
+            float, About("The share that widths are planned for.", at_least=0.01, at_most=0.99)
+        ] = 0.5,
+        per_item: Annotated[
+            int, About("Annotators for each item (0: [annotation] per_item).", at_least=0)
+        ] = 0,
+        r_squared: float = 0.3,
+    ) -> SamplePlan:
+        """Return the current draw, and hours and interval widths of smaller and bigger samples.
+
+        `r_squared`: the share of the variance that predictions are expected to explain.
+        """
+        from covmis_build.study.plan_sample import plan_sample
+
+        return plan_sample(
+            self, targets=targets, seconds=seconds, share=share, per_item=per_item, r_squared=r_squared
+        )
 
     def estimate(  # noqa: PLR0913 - every option is named
         self,
+        corpus: Annotated[
+            Path | str | None,
+            About("A released corpus (default: the rounds' gold labels).", metavar="CORPUS", argument=True),
+        ] = None,
         *,
-        by: str | Sequence[str] | None = None,
-        assisted_by: pd.DataFrame | Path | str | None = None,
-        elsewhere: bool = False,
-        calibrated: bool = False,
-        between: Sequence[str] | None = None,
-        before: str | dt.date = "",
-        after: str | dt.date = "",
-        corpus: Path | str | None = None,
-        level: float = 0.95,
-        run: bool = False,
+        by: Annotated[
+            Sequence[str] | str | None,
+            About(
+                "Also per claim, kind, platform, year, month or day; several with commas.",
+                metavar="claim,kind",
+                commas=True,
+            ),
+        ] = ("kind",),
+        assisted_by: Assisted = None,
+        elsewhere: Elsewhere = False,
+        calibrated: Annotated[
+            bool, About("Calibrate weights to the number of posts per query type.")
+        ] = False,
+        between: Annotated[
+            tuple[str, str] | Sequence[str] | None,
+            About("Compare two groups or labels: claim:1 claim:2, label:favor label:against.", metavar="A B"),
+        ] = None,
+        before: Annotated[
+            str | dt.date,
+            About("Compare posts before this day with posts from this day on.", metavar="DAY"),
+        ] = "",
+        after: Annotated[
+            str | dt.date,
+            About("With --before: first day of the second period (default: the same day).", metavar="DAY"),
+        ] = "",
+        level: Level = 0.95,
+        out: Annotated[
+            Sequence[Path | str],
+            About("Write .html, .csv or .json (--model: .csv, .tex, .json); repeatable.", metavar="FILE"),
+        ] = (),
+        run: Rebuild = False,
         progress: Progress = silent,
     ) -> Estimates:
-        """Estimate the share and total of each label among the posts found; printing it shows `.warnings`, too.
+        """Estimate the share of each label, with 95% CIs.
 
-        `by`: "claim", "kind" (query type), "platform", "year", "month" or "day", or several. `between`: two parts
-        (`"claim:1"`) or two labels (`"label:favor"`); `before` or `after`: a day that divides the posts. `assisted_by`:
-        predictions for all posts. `calibrated`: weights meet the known number of posts of each query type.
+        Reports unique posts (near-duplicates counted once) and all posts.
+
+        Shares are weighted by 1/(p_claim·p_sample), and corrected for errors of automatic labels. Results describe the posts
+        that the queries found, not public opinion. Method: docs/guides/estimates.md.
+
+        --between and --before print a difference with its interval and p. --model fits a weighted regression. With
+        --assisted-by MODEL, covmis trains the model again without the claims that it predicts.
+
+        Example: covmis estimate --by claim,month --out estimates.html
         """
         from covmis_build.study.estimate import estimate
 
@@ -539,15 +816,53 @@ class Study:
             after=after,
             corpus=corpus,
             level=level,
+            out=[Path(file) for file in out],
             run=run,
             progress=progress,
         )
 
-    def regress(self, formula: str, **options: Any) -> Regression:
-        """Regress a label on known properties of posts: see `study.estimate.regress`."""
+    def regress(  # noqa: PLR0913 - each is an option of the command
+        self,
+        formula: Annotated[
+            str,
+            About(
+                'Regress a label on covariates: "favor ~ platform + month".',
+                flag="--model",
+                metavar="FORMULA",
+            ),
+        ] = "",
+        *,
+        family: Annotated[str, About("Logistic or linear.")] = "logistic",
+        over: Annotated[str, About("Standard errors over claims or over posts.")] = "claims",
+        of: str = "messages",
+        covariates: Annotated[
+            Path | str | pd.DataFrame | None,
+            About("More covariates, by item_id, post_id or claim_id.", metavar="FILE"),
+        ] = None,
+        assisted_by: Assisted = None,
+        elsewhere: Elsewhere = False,
+        level: Level = 0.95,
+        out: Sequence[Path | str] = (),
+        run: Rebuild = False,
+        progress: Progress = silent,
+    ) -> Regression:
+        """Regress a label on known properties of posts."""
         from covmis_build.study.estimate import regress
 
-        return regress(self, formula, **options)
+        return regress(
+            self,
+            formula,
+            family=family,
+            over=over,
+            of=of,
+            covariates=covariates,
+            assisted_by=assisted_by,
+            elsewhere=elsewhere,
+            level=level,
+            out=[Path(file) for file in out],
+            run=run,
+            progress=progress,
+        )
 
     def recall(self) -> Recall:
         """Estimate the recall of the queries: `.plan()`, `.draw()`, `.report()`."""
@@ -567,19 +882,28 @@ class Study:
     def release(
         self,
         *,
-        text: bool | None = None,
-        bundle: bool = False,
-        deposit: bool = False,
-        sign: Path | str | None = None,
-        run: bool = False,
+        text: Annotated[
+            bool | None,
+            About("Include texts, or only ids (default: [release] text).", flag="--text/--ids-only"),
+        ] = None,
+        bundle: Annotated[
+            bool, About("Also write bundle.zip, the reproduction package without texts.")
+        ] = False,
+        deposit: Annotated[bool, About("Also write data/deposit: files to upload, and a checklist.")] = False,
+        sign: Annotated[
+            Path | str | None, About("Sign the checksums with this SSH key.", metavar="KEY")
+        ] = None,
+        run: Rebuild = False,
         progress: Progress = silent,
     ) -> Released:
-        """Write data/release from the frozen and decided rounds; `.folder` is its place, and printing it shows warnings.
+        """Write the corpus, dataset card and methods text.
 
-        `text`: include posts' texts (default: as [release] says). `bundle`: add bundle.zip, for a rebuild elsewhere.
-        `deposit`: also create data/deposit: files to upload to a repository, and a list of what is missing.
-        `sign`: an SSH key that signs the checksums.
-        Refused if a round was changed after sealing, or if tables are out of date (unless `run` rebuilds them).
+        The corpus comes in three formats, with statistics, metadata and checksums, in data/release/.
+
+        Uses the posts as they were frozen in the rounds. Purged posts are excluded and counted. Fails if a sealed round was
+        changed.
+
+        Example: covmis release --bundle
         """
         from covmis_build.study.release import release
 
@@ -598,13 +922,39 @@ class Study:
         return self.release(bundle=True).folder / BUNDLE
 
     def hydrate(
-        self, corpus: Path | str | None = None, *, into: Path | str | None = None, mask: bool = True
+        self,
+        corpus: Annotated[
+            Path | str | None,
+            About(
+                "A released corpus, a table of ids (tweet_id,label), or a bundle (default: the study's corpus).",
+                metavar="FILE",
+                argument=True,
+            ),
+        ] = None,
+        *,
+        archive: Annotated[
+            Sequence[Path | str],
+            About("A folder or file of posts; repeatable (default: the study's archive).", metavar="PATH"),
+        ] = (),
+        into: Annotated[
+            Path | str | None,
+            About("Output folder (default: hydrated/ next to FILE, or in data/build).", metavar="DIR"),
+        ] = None,
+        mask: Annotated[bool, About("Keep account names in the texts.", flag="--as-posted")] = True,
+        progress: Progress = silent,
     ) -> Hydration:
-        """Restore the texts of a corpus of ids (default: the study's own) from the study's archive."""
+        """Restore texts in a release that has only ids.
+
+        Fetch the posts first: `covmis collect ids corpus.csv`. A bundle becomes a study in --into DIR.
+        Put the posts into its archive; then `covmis run` and `covmis release` build the same corpus.
+
+        Example: covmis hydrate corpus.csv --archive posts/ --into with-texts/
+        """
         from covmis_build.study.hydrate import hydrate
 
         file, folder = (Path(path) if path else None for path in (corpus, into))
-        return hydrate(file, into=folder, study=self, mask=mask)
+        archives = [Path(path) for path in archive]
+        return hydrate(file, archives, into=folder, study=self, mask=mask, progress=progress)
 
     # Systems
 
@@ -620,8 +970,32 @@ class Study:
 
         return Questions.of(self, posts, list(labels))
 
-    def admit(self, predictions: Path | str, *, name: str, epsilon: float) -> Admission:
-        """Test whether this model can replace an annotator. Its first epsilon is recorded; another one is refused."""
+    def admit(
+        self,
+        predictions: Annotated[
+            Path | str,
+            About("The model's labels: item_id and prediction.", metavar="FILE", argument=True),
+        ],
+        *,
+        epsilon: Annotated[
+            float,
+            About(
+                "0.2 for experts, 0.15 for trained annotators, 0.1 for crowd workers.",
+                at_least=0,
+                at_most=0.99,
+            ),
+        ],
+        name: Annotated[str, About("The model's name, for `model:NAME`.")],
+    ) -> Admission:
+        """Test whether a model can replace an annotator.
+
+        The alternative annotator test (Calderon et al. 2025) removes each person in turn, and compares person and model with
+        the other people. From ten claims on, the test is over claims.
+
+        Choose ε before you see results: covmis records the first value and refuses another. More: docs/guides/models.md.
+
+        Example: covmis model admit predictions.csv --epsilon 0.1 --name my-model
+        """
         from covmis_build.study.admit import admit_in_study
 
         return admit_in_study(self, Path(predictions), name=name, epsilon=epsilon)

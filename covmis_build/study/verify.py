@@ -7,7 +7,7 @@ import math
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -29,6 +29,7 @@ from covmis_build.corpus.verify import bundled_corpus, check_bundle, check_corpu
 from covmis_build.errors import CheckFailed, InputError, doubted
 from covmis_build.evaluation.split import release_splits
 from covmis_build.keyed import uniform
+from covmis_build.operations import About
 from covmis_build.options import RANKED, Release
 from covmis_build.places import Places
 from covmis_build.queries.build import build_queries
@@ -39,6 +40,7 @@ from covmis_build.study.estimate import figures_of
 from covmis_build.study.recall import recall_sentences
 from covmis_build.study.release import counted_facts
 from covmis_build.study.round_settings import settings_of_rounds, with_all_draws
+from covmis_build.study.study import open_study
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -87,12 +89,24 @@ class VerifiedFile(Result):
             raise CheckFailed(f"{self.file}: {failed} of {len(self.checks)} checks failed")
 
 
-def verify(path: Path | str, *, signers: Path | str | None = None) -> VerifiedFile:
-    """Run every check that this file or folder allows, and return the results.
+def verify(
+    file: Annotated[
+        Path | str | None,
+        About("A bundle, a release's folder or one of its files.", metavar="FILE", argument=True),
+    ] = None,
+    *,
+    signers: Annotated[
+        Path | str | None,
+        About("Allowed signers (man ssh-keygen): one of them must have signed it.", metavar="FILE"),
+    ] = None,
+    study: Path | str | None = None,
+) -> VerifiedFile:
+    """Check a release or reproduction package.
 
-    `signers`: a file of SSH keys, one of which must have signed the release.
+    Example: covmis verify data/release/bundle.zip
     """
-    path, signers = Path(path), Path(signers) if signers is not None else None
+    path = Path(file) if file is not None else open_study(study).places.release
+    signers = Path(signers) if signers is not None else None
     if not path.exists():
         raise InputError("is not there", file=path, remedy="Name a corpus, or make one with `covmis release`")
     return VerifiedFile(path, _checks(path, signers))

@@ -20,6 +20,7 @@ from starlette.responses import HTMLResponse, RedirectResponse
 from covmis_build import __version__
 from covmis_build.errors import CovmisError, InputError
 from covmis_build.report.page import environment_of, in_prose
+from covmis_build.study import verbs
 from covmis_build.study.add_posts import safe_name
 from covmis_build.study.keywords import claims_of
 from covmis_build.study.study import Study, open_study
@@ -27,7 +28,7 @@ from covmis_build.workbench import figures
 from covmis_build.workbench.jobs import Jobs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from starlette.requests import Request
     from starlette.responses import Response
@@ -180,6 +181,26 @@ class Bench:
         if once:
             self.acts = [act for act in self.acts if act.python != python]
         self.acts.append(Act(time.strftime("%H:%M"), shlex.join(words), python, job))
+
+    def words(self, verb: str, given: Mapping[str, Any], *, number: str = "", dropped: str = "") -> list[str]:
+        """The command of an operation; `number` is the round's, `dropped` names the argument that is a file that was dropped in."""
+        typed = {name: self.here(value) if name == dropped else value for name, value in given.items()}
+        return verbs.words(verb, typed, number=number)
+
+    def did(
+        self,
+        verb: str,
+        given: Mapping[str, Any],
+        *,
+        number: str = "",
+        dropped: str = "",
+        once: bool = False,
+        job: Job | None = None,
+    ) -> list[str]:
+        """Remember an operation with its arguments. The words of its command."""
+        words = self.words(verb, given, number=number, dropped=dropped)
+        self.note(*words, python=verbs.python(verb, given, number=number), once=once, job=job)
+        return words
 
     def here(self, name: str) -> str:
         """A file that was dropped in, as the session's script finds it: a new study's script goes into its folder."""

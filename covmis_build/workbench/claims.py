@@ -10,7 +10,7 @@ from starlette.responses import PlainTextResponse
 
 from covmis_build.errors import CovmisError, InputError
 from covmis_build.study.claims import FIELDS, has_examples
-from covmis_build.workbench.bench import Bench, back_to, bench_of, blocks_of, form_of
+from covmis_build.workbench.bench import back_to, bench_of, blocks_of, form_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from covmis_build.study.claims import LookedAt
+from covmis_build.study.claims import LookedAt
 
 MOST_SHOWN = 200
 
@@ -37,7 +37,7 @@ def claims(request: Request) -> Response:
             shown["columns"] = list(filter(None, dict.fromkeys([*seen.columns.values(), *seen.left_over])))
             chosen = _chosen(looked, asked)
             shown["looked"] = bench.study.look_at_claims(dropped, columns=chosen) if chosen else looked
-            words = _words(bench, dropped, chosen)
+            words = bench.words("claims import", _given(dropped, chosen), dropped="claims")
         except CovmisError as error:
             shown["problem"] = str(error)
     name = dropped.name if dropped else ""
@@ -68,10 +68,9 @@ def _chosen(looked: LookedAt, given: Mapping[str, str]) -> dict[str, str]:
     return chosen
 
 
-def _words(bench: Bench, path: Path, chosen: Mapping[str, str]) -> list[str]:
-    """The command that imports the dropped list."""
-    options = [word for name, column in chosen.items() for word in ("--column", f"{name}={column}")]
-    return ["claims", "import", bench.here(path.name), *options]
+def _given(path: Path, chosen: Mapping[str, str]) -> dict[str, Any]:
+    """What the import of the dropped list is given."""
+    return {"claims": path.name} | ({"columns": chosen} if chosen else {})
 
 
 async def add(request: Request) -> Response:
@@ -95,7 +94,6 @@ async def save(request: Request) -> Response:
         with suppress(CovmisError):
             await run_in_threadpool(lambda: bench.study.run(["read"]))
     bench.said = "; ".join(brought.sentences[:-1])  # the last names the next command
-    options = f", columns={chosen!r}" if chosen else ""
-    bench.note(*_words(bench, path, chosen), python=f"study.import_claims({path.name!r}{options})")
+    bench.did("claims import", _given(path, chosen), dropped="claims")
     bench.forget("claims")
     return back_to("/claims")

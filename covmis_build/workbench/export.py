@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
 from starlette.requests import Request
 from starlette.routing import Match, Route
 
 from covmis_build import storage
 from covmis_build.errors import UnknownName
+from covmis_build.operations import About
 from covmis_build.report.page import TEMPLATES
+from covmis_build.report.result import Result
+from covmis_build.study.rounds import write_board
+from covmis_build.study.study import open_study
 from covmis_build.workbench.app import application
 from covmis_build.workbench.bench import TEMPLATES as OWN
 
@@ -22,11 +27,49 @@ if TYPE_CHECKING:
 PAGES = ("overview", "posts", "claims", "queries", "flow", "story", "plan", "rounds", "results")
 
 
+@dataclass(frozen=True, repr=False)
+class Exported(Result):
+    """A page that was written."""
+
+    page: str
+
+    @property
+    def summary(self) -> list[str]:
+        """Return its place."""
+        return [f"Written: {self.page}"]
+
+
+def export(
+    page: Annotated[
+        str,
+        About(
+            "overview, posts, claims, queries/CLAIM, flow, story/ID, plan, rounds/NUMBER, board, results.",
+            argument=True,
+        ),
+    ],
+    out: Annotated[
+        Path | None, About("Default: data/build/PAGE.html of the study.", metavar="FILE.html")
+    ] = None,
+    *,
+    study: Path | str | None = None,
+) -> Exported:
+    """Write a page of `covmis open` as one file, to send.
+
+    The file loads nothing. It may hold texts of posts: send it only to people who may read them. `board` has all rounds
+    on one page, and is written to annotation/rounds/board.html.
+
+    Example: covmis export flow
+    """
+    opened = open_study(study)
+    written = write_board(opened, out) if page == "board" else export_page(opened.places.folder, page, out)
+    return Exported(opened.places.relative(written))
+
+
 def export_page(folder: Path, page: str, out: Path | None = None) -> Path:
     """Write a page; `page` is its address without the host, like "flow?step=words" or "rounds/001". Its path."""
     name = page.strip("/")
     if re.split("[/?]", name)[0] not in PAGES:
-        raise UnknownName(f"no page is called '{page}'", remedy=f"Pages: {', '.join(PAGES)}")
+        raise UnknownName(f"no page is called '{page}'", remedy=f"Pages: {', '.join((*PAGES, 'board'))}")
     app = application(folder, 0, read_only=True).app
     styles = (TEMPLATES / "style.css", OWN.parent / "static" / "bench.css")
     app.state.bench.templates.globals["styles"] = [path.read_text("utf-8") for path in styles]

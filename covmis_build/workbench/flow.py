@@ -48,5 +48,5 @@ def story(request: Request) -> Response:
     """What `explain` tells of a claim, a post or an item."""
     bench, wanted = bench_of(request), request.path_params["id"]
     return bench.page(
-        request, "story.html", "explain", wanted, wanted=wanted, lines=bench.study.explain(wanted)
+        request, "story.html", "explain", wanted, wanted=wanted, lines=bench.study.explain(wanted).sentences
     )

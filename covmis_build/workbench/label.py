@@ -26,8 +26,7 @@ async def begin(request: Request) -> Response:
     round_ = bench.study.round(request.path_params["number"])
     sent = await run_in_threadpool(round_.push, "html")
     if sent.written:
-        words = ("round", "push", "--channel", "html", "--round", round_.number)
-        bench.note(*words, python=f"study.round({round_.number!r}).push('html')")
+        bench.did("round push", {"channel": "html"}, number=round_.number)
     return back_to(f"/rounds/{round_.number}/label/{quote(form.get('annotator', ''), safe='')}")
 
 
@@ -55,6 +54,5 @@ async def save(request: Request) -> Response:
     round_ = bench.study.round(request.path_params["number"])
     await run_in_threadpool(round_.take_answers, annotator, answers)
     file = f"annotation/rounds/{round_.number}/sheets/{annotator}-{round_.number}.json"
-    words = ("round", "pull", file, "--round", round_.number)
-    bench.note(*words, python=f"study.round({round_.number!r}).pull({file!r})", once=True)
+    bench.did("round pull", {"files": [file]}, number=round_.number, once=True)
     return Response(status_code=204)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import PlainTextResponse
 
 from covmis_build.errors import CovmisError, UnknownName
+from covmis_build.operations import operation
+from covmis_build.study import verbs
 from covmis_build.study.new import is_study, new_study
 from covmis_build.workbench.bench import Bench, back_to, bench_of, form_of
 
@@ -17,19 +19,13 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-STARTED = {
-    "run": (("run",), "study.run()"),
-    "run read": (("run", "read"), "study.run(['read'])"),
-    "round open": (("round", "open"), "study.open_round()"),
-    "round open pilot": (("round", "open", "--pilot"), "study.open_round(pilot=True)"),
-    "round push": (("round", "push"), "study.round({round}).push()"),
-    "round pull": (("round", "pull"), "study.round({round}).pull()"),
-    "round report": (("round", "report"), "study.round({round}).report()"),
-    "round adjudicate": (("round", "adjudicate"), "study.round({round}).adjudicate()"),
-    "round seal": (("round", "seal"), "study.round({round}).seal()"),
-    "release": (("release",), "study.release()"),
+STARTED: dict[str, tuple[str, dict[str, Any]]] = {
+    "run read": ("run", {"stages": ["read"]}),
+    "round open pilot": ("round open", {"pilot": True}),
+    **{name: (name, {}) for name in ("run", "round open", "round push", "round pull", "round report")},
+    **{name: (name, {}) for name in ("round adjudicate", "round seal", "release")},
 }
-"""The commands that pages start, each with the same in Python; those of a round take its number."""
+"""The commands that pages start, with their arguments; those of a round take its number."""
 BUTTONS = {"run": "Bring the study up to date", "release": "Write the release"}
 LEADS = (
     ("put posts", "/posts", "Add posts"), ("more posts", "/flow", "See where posts were lost"),
@@ -100,12 +96,10 @@ async def start(request: Request) -> Response:
     name, number = request.path_params["name"].replace("-", " "), form.get("round", "")
     if name not in STARTED:
         raise UnknownName(f"no page starts '{name}'")
-    words, python = STARTED[name]
-    if "{round}" in python:
-        number = bench.study.round(number).number
-        words = (*words, "--round", number)
-    job = bench.jobs.start(*words)
-    bench.note(*words, python=python.format(round=repr(number)), job=job)
+    command, given = STARTED[name]
+    number = bench.study.round(number).number if operation(verbs.VERBS[command]).owner == "Round" else ""
+    job = bench.jobs.start(*verbs.words(command, given, number=number))
+    bench.did(command, given, number=number, job=job)
     return back_to(form.get("back", "/"))
 
 

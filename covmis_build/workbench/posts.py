@@ -104,7 +104,7 @@ async def add(request: Request) -> Response:
     bench, name = bench_of(request), request.path_params["name"]
     added = await run_in_threadpool(bench.study.add_posts, blocks_of(request), name)
     given = added.file.rpartition("/")[2]
-    bench.note("posts", "add", bench.here(given), python=f"study.add_posts({given!r})")
+    bench.did("posts add", {"file": given}, dropped="file")
     return PlainTextResponse(f"/posts?file={quote(added.file, safe='')}")
 
 

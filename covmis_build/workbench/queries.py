@@ -88,5 +88,5 @@ async def save(request: Request) -> Response:
     bench, form, claim = bench_of(request), await form_of(request), request.path_params["claim"]
     lines = _lines(form.get("q", ""))
     await run_in_threadpool(bench.study.set_keywords, claim, lines, instead_of=_lines(form.get("saved", "")))
-    bench.note("queries", "set", claim, *(lines or [""]), python=f"study.set_keywords({claim!r}, {lines!r})")
+    bench.did("queries set", {"claim": claim, "keywords": lines or [""]})
     return back_to(f"/queries/{quote(claim, safe='')}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
@@ -83,19 +83,19 @@ async def decide(request: Request) -> Response:
     bench, form, number = bench_of(request), await form_of(request), request.path_params["number"]
     item, label, reason = (form.get(name, "").strip() for name in ("item", "label", "reason"))
     third = form.get("by") == "adjudicator"
-    more = {"sub_label": form["sub_label"]} if form.get("sub_label") else {}
+    given: dict[str, Any] = {
+        "item": item,
+        "label": label,
+        "reason": reason,
+        "sub_label": form.get("sub_label", ""),
+        "discuss": not third,
+    }
     round_ = bench.study.round(number)
-    case = await run_in_threadpool(
-        round_.decide, item, label, reason, discuss=not third, instead_of=form.get("instead_of"), **more
-    )
-    words = ["round", "decide", item, "--label", label, "--round", round_.number]
-    words += ["--reason", reason] if reason else []
-    words += ["--sub-label", more["sub_label"]] if more else []
-    words += ["--no-discussion"] if third else []
-    given = more | ({"discuss": False} if third else {})
-    options = "".join(f", {name}={value!r}" for name, value in given.items())
-    bench.note(
-        *words, python=f"study.round({round_.number!r}).decide({item!r}, {label!r}, {reason!r}{options})"
+    case = await run_in_threadpool(round_.decide, instead_of=form.get("instead_of"), **given)
+    words = bench.did(
+        "round adjudicate",
+        {name: value for name, value in given.items() if value != ""},
+        number=round_.number,
     )
     if request.headers.get("x-part") == "case":
         return bench.page(

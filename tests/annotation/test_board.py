@@ -35,7 +35,7 @@ def content(folder):
 
 def test_the_board_has_rounds_people_agreement_disagreements_and_what_needs_an_eye(folder):
     before = content(folder)
-    told = covmis(folder, "round", "board")
+    told = covmis(folder, "export", "board")
     assert told["page"] == "annotation/rounds/board.html"
     page = (folder / told["page"]).read_text("utf-8")
     for words in (
@@ -52,6 +52,6 @@ def test_the_board_has_rounds_people_agreement_disagreements_and_what_needs_an_e
 
 def test_a_study_without_rounds_has_no_board(tmp_path):
     study(tmp_path)
-    assert "no round is open" in covmis(tmp_path, "round", "board", fails=2)["error"]
+    assert "no round is open" in covmis(tmp_path, "export", "board", fails=2)["error"]
     with pytest.raises(InputError):
         open_study(tmp_path).round()

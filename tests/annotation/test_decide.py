@@ -38,13 +38,13 @@ def test_cases_say_what_was_said_and_by_nobody(folder):
     )
     assert [heading for heading, _ in case.parts][:2] == ["Claim", "Post"]
     assert not {"a1", "a2"} & set(map(str, case.to_dict().values()))
-    told = covmis(folder, "round", "decide")
+    told = covmis(folder, "round", "adjudicate", "--list")
     assert [row["item_id"] for row in told["disagreements"]] == [row.item_id for row in cases.rows]
 
 
 def test_a_discussion_then_the_adjudicator_and_a_second_thought(folder):
     items = [case.item_id for case in open_study(folder).round().cases().rows]
-    told = covmis(folder, "round", "decide", items[0], "--label", "FAVOR", "--reason", "irony")
+    told = covmis(folder, "round", "adjudicate", items[0], "--label", "FAVOR", "--reason", "irony")
     assert (told["state"], told["label"], told["how"], told["reason"]) == (
         "decided",
         "favor",
@@ -52,24 +52,25 @@ def test_a_discussion_then_the_adjudicator_and_a_second_thought(folder):
         "irony",
     )
     before = labels_of(folder)
-    covmis(folder, "round", "decide", items[0], "--label", "favor", "--reason", "irony")
+    covmis(folder, "round", "adjudicate", items[0], "--label", "favor", "--reason", "irony")
     assert labels_of(folder).equals(before), "the same decision adds nothing"
-    covmis(folder, "round", "decide", items[0], "--label", "2")
+    covmis(folder, "round", "adjudicate", items[0], "--label", "2")
     assert how_of(folder, items[0]) == ("against", "discussed")
     assert (
-        covmis(folder, "round", "decide", items[1], "--label", "undecided")["state"] == "for the adjudicator"
+        covmis(folder, "round", "adjudicate", items[1], "--label", "undecided")["state"]
+        == "for the adjudicator"
     )
     assert open_study(folder).round().cases().rows[0].item_id == items[1]
-    covmis(folder, "round", "decide", items[1], "--label", "neither", "--adjudicator", "judge")
+    covmis(folder, "round", "adjudicate", items[1], "--label", "neither", "--adjudicator", "judge")
     assert how_of(folder, items[1]) == ("neither", "adjudicated")
-    covmis(folder, "round", "decide", items[2], "--label", "favor", "--no-discussion")
+    covmis(folder, "round", "adjudicate", items[2], "--label", "favor", "--no-discussion")
     assert how_of(folder, items[2]) == ("favor", "adjudicated")
     last = labels_of(folder).iloc[-1]
     assert (last["annotator"], last["phase"], last["channel"]) == ("adjudicator", "adjudication", "covmis")
     assert covmis(folder, "round", "status")["undecided"] == 1
-    covmis(folder, "round", "decide", items[3], "--label", "favor")
+    covmis(folder, "round", "adjudicate", items[3], "--label", "favor")
     covmis(folder, "round", "seal")
-    assert "sealed" in covmis(folder, "round", "decide", items[3], "--label", "against", fails=2)["error"]
+    assert "sealed" in covmis(folder, "round", "adjudicate", items[3], "--label", "against", fails=2)["error"]
     assert covmis(folder, "round", "verify")["rounds"][0]["stands"]
     assert all(case.state == "decided" for case in open_study(folder).round().cases().rows)
 
@@ -78,13 +79,13 @@ def test_sheets_and_decisions_do_not_undo_each_other(folder):
     sheet = folder / "annotation/rounds/001/sheets/discussion.csv"
     covmis(folder, "round", "adjudicate")
     items = [row["item_id"] for row in rows_of(sheet)]
-    covmis(folder, "round", "decide", items[0], "--label", "favor")
+    covmis(folder, "round", "adjudicate", items[0], "--label", "favor")
     found = covmis(folder, "round", "adjudicate")
     assert (found["discussed"], found["to_discuss"], found["problems"]) == (1, 3, [])
     assert [row["item_id"] for row in rows_of(sheet)] == items[1:], "nobody is asked about it again"
     fill(sheet, lambda row: "against" if row["item_id"] == items[1] else "")
     covmis(folder, "round", "adjudicate")
-    covmis(folder, "round", "decide", items[1], "--label", "neither")
+    covmis(folder, "round", "adjudicate", items[1], "--label", "neither")
     assert covmis(folder, "round", "adjudicate")["problems"] == []
     assert how_of(folder, items[1]) == ("neither", "discussed"), "the later decision counts"
 
@@ -114,8 +115,8 @@ def test_the_story_of_a_post_names_an_adjudicator_who_has_a_code(folder):
     first, second, *_ = (case.item_id for case in study.round().cases().rows)
     study.round().decide(first, "against", discuss=False)
     study.round().decide(second, "favor", discuss=False, adjudicator="kim")
-    assert study.explain(first)[-1] == "The adjudicator decided against."
-    assert study.explain(second)[-1] == "The adjudicator kim decided favor."
+    assert study.explain(first).sentences[-1] == "The adjudicator decided against."
+    assert study.explain(second).sentences[-1] == "The adjudicator kim decided favor."
 
 
 def test_what_was_passed_on_goes_to_the_adjudicator_alone_also_without_a_discussion(folder):

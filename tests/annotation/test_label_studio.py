@@ -115,15 +115,15 @@ def test_what_covmis_decides_itself_is_not_asked_on_label_studio(folder, ls):
     for who in ("a1", "a2"):
         label_all(ls, pushed, who)
     covmis(folder, "round", "pull")
-    before, after, *_ = (row["item_id"] for row in covmis(folder, "round", "decide")["disagreements"])
-    covmis(folder, "round", "decide", before, "--label", "favor")
+    before, after, *_ = (row["item_id"] for row in covmis(folder, "round", "adjudicate")["disagreements"])
+    covmis(folder, "round", "adjudicate", before, "--label", "favor")
     assert covmis(folder, "round", "adjudicate")["to_discuss"] == 3
     talk = projects.known_projects(record.find(folder / "annotation" / "rounds"))["discussion"].project
     assert len(Person(ls, "a1").tasks(talk)) == 3
-    covmis(folder, "round", "decide", after, "--label", "against")
+    covmis(folder, "round", "adjudicate", after, "--label", "against")
     found = twice(folder, "round", "adjudicate")
     assert (found["discussed"], found["to_discuss"], found["problems"]) == (2, 2, [])
-    told = covmis(folder, "round", "decide")["disagreements"]
+    told = covmis(folder, "round", "adjudicate")["disagreements"]
     assert {row["item_id"]: row["label"] for row in told if row["label"]} == {
         before: "favor",
         after: "against",
@@ -248,7 +248,7 @@ def test_a_label_of_an_altered_text_stays_stale_until_it_is_saved_again(
         assert usable_labels(folder) == 0
     person = covmis(folder, "round", "status")["annotators"][0]
     assert (person["given"], person["invalid"], person["left"]) == (0, 1, 11)
-    page = (folder / covmis(folder, "round", "board")["page"]).read_text()
+    page = (folder / covmis(folder, "export", "board")["page"]).read_text()
     link = f'<a href="{ls.address()}/projects/{project_of(pushed, "a1")}/data">{task["data"]["uid"]}</a>'
     assert link in page.replace("&amp;", "&")
     assert "the text was altered when this label was given: save the label again" in page

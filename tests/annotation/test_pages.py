@@ -111,7 +111,7 @@ def test_odd_posts_fit_on_every_page(odd, browser):
         fill(sheets / f"{who}.csv", lambda row, label=label: (label, row["post"][:400]))
     covmis(odd, "round", "pull")
     covmis(odd, "round", "report")
-    covmis(odd, "round", "board")
+    covmis(odd, "export", "board")
     for name in ("001/report.html", "summary.html", "board.html"):
         browser.open(odd / "annotation" / "rounds" / name)
         assert browser.run("return document.scripts.length + document.images.length") == 0

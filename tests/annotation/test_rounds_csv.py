@@ -338,7 +338,7 @@ def test_what_is_to_correct_is_counted_in_one_word_and_told_in_one_line(folder):
     assert told["error"] == "4 problems in what came back; everything else counts"
     progress = open_study(folder).round().status()
     assert progress.next == (
-        "ask a2 to correct 4 answers (`covmis round board` shows which); wait for a2 (1 post), then `covmis round pull`"
+        "ask a2 to correct 4 answers (`covmis export board` shows which); wait for a2 (1 post), then `covmis round pull`"
     )
     assert "of these to correct" in str(progress)
     rows[0]["label"] = "1"

@@ -82,7 +82,7 @@ def test_whichever_part_notices_it(monkeypatch, capsys, told):
     def fails(*_, **__):
         raise told
 
-    monkeypatch.setattr("covmis_build.cli.study.open_study", fails)
+    monkeypatch.setattr("covmis_build.cli.verbs.open_study", fails)
     monkeypatch.setattr(sys, "argv", ["covmis", "status"])
     with pytest.raises(SystemExit) as ended:
         cli.main()

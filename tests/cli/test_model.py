@@ -78,11 +78,11 @@ def test_a_page_on_the_errors(posts, tmp_path):
 
 
 def test_table_and_ablate(posts, tmp_path):
-    made = json.loads(run("table", posts, "--cells", tmp_path / "cells", "--json"))
+    made = json.loads(run("compare", posts, "--cells", tmp_path / "cells", "--json"))
     rows = {(row["model"], row["scheme"]): row for row in made["cells"]}
     assert rows["bow", "random"]["accuracy"] == 1
     assert rows["majority", "chronological"]["accuracy_sd"] is None
-    assert "without the target" in run("ablate", posts)
+    assert "without the target" in run("compare", "--ablate", posts)
 
 
 def test_a_table_of_semevals_measure_is_what_score_says(posts, tmp_path):
@@ -99,7 +99,7 @@ def test_a_table_of_semevals_measure_is_what_score_says(posts, tmp_path):
     rows.to_csv(posts, index=False)
     needs = ["--measures", "f_avg,wf2", "--poles", "favor,against", "--json"]
     needs += ["--class-weights", "favor=0.4,against=0.4,neither=0.2"]
-    made = json.loads(run("table", posts, "--models", "bow", "--schemes", "given", *needs))
+    made = json.loads(run("compare", posts, "--models", "bow", "--schemes", "given", *needs))
     run("train", tmp_path / "train.csv", "--out", tmp_path / "m")
     run("predict", tmp_path / "m", tmp_path / "test.csv", "--out", tmp_path / "p.csv")
     result = CliRunner().invoke(
@@ -111,9 +111,9 @@ def test_a_table_of_semevals_measure_is_what_score_says(posts, tmp_path):
     (row,) = made["cells"]
     assert [row["f_avg"], row["wf2"]] == pytest.approx([one["value"] for one in told])
     assert 0 < row["f_avg"] < 1
-    assert "f avg" in run("ablate", posts, "--schemes", "given", *needs[:-3], *needs[-2:])
+    assert "f avg" in run("compare", "--ablate", posts, "--schemes", "given", *needs[:-3], *needs[-2:])
     with pytest.raises(InputError, match="--class-weights favor"):
-        run("table", posts, *needs, "--class-weights", "favor")
+        run("compare", posts, *needs, "--class-weights", "favor")
 
 
 def test_answers_that_name_no_label_are_listed_and_scored_as_wrong(posts, tmp_path):
@@ -220,7 +220,7 @@ def test_files_without_text_or_labels_are_named(tmp_path):
         (lambda rows: rows.rename(columns={"label": "x" * 500}), r"has no column label\. .{80,200}$"),
     ],
 )
-@pytest.mark.parametrize("command", ["train", "table"])
+@pytest.mark.parametrize("command", ["train", "compare"])
 def test_odd_tables_are_named_with_their_row(posts, tmp_path, command, change, message):
     change(pd.read_csv(posts)).to_csv(posts, index=False)
     words = ["--out", tmp_path / "m"] if command == "train" else ["--schemes", "random", "--models", "bow"]
@@ -253,9 +253,9 @@ def test_odd_options_are_named(posts, tmp_path, words, message, monkeypatch):
     with pytest.raises(InputError, match=message):
         run("train", posts, "--out", tmp_path / "m", *words)
     with pytest.raises(InputError, match="names no scheme"):
-        run("table", posts, "--schemes", ",")
+        run("compare", posts, "--schemes", ",")
     with pytest.raises(InputError, match="names no measure"):
-        run("ablate", posts, "--measures", "")
+        run("compare", "--ablate", posts, "--measures", "")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`covmis posts look` and `covmis posts import`, and the same of a Study: nothing guessed, nothing read that is in question."""
+"""`covmis posts look` and `covmis posts add --convert`, and the same of a Study: nothing guessed, nothing read that is in question."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_what_is_in_question_is_shown_and_not_imported(study, tmp_path):
     assert "which platform are ids such as" in out
     assert 'platform = ""' in out
     assert "and answer the question in it" in out
-    code, _, err = covmis("posts", "import", str(path), "--study", str(study))
+    code, _, err = covmis("posts", "add", "--convert", str(path), "--study", str(study))
     assert code == 2
     assert "which platform are ids such as" in err
     assert "posts look" in err
@@ -90,7 +90,7 @@ def test_a_study_that_cannot_be_read_is_not_left_out_in_silence(study, posts, mo
 
 
 def test_import_writes_what_look_showed(study, posts):
-    code, out, _ = covmis("posts", "import", str(posts), "--study", str(study))
+    code, out, _ = covmis("posts", "add", "--convert", str(posts), "--study", str(study))
     assert code == 0
     assert "2 posts written to data/archive/posts-export.jsonl.zst" in out
     lines = zstandard.ZstdDecompressor().stream_reader(

@@ -93,7 +93,7 @@ def test_what_a_command_raises_is_one_line(monkeypatch, capsys, raised, code, li
     def fails(*_, **__):
         raise raised
 
-    monkeypatch.setattr("covmis_build.cli.study.open_study", fails)
+    monkeypatch.setattr("covmis_build.cli.verbs.open_study", fails)
     assert main(monkeypatch, capsys, "status") == (code, "", line)
 
 

@@ -121,7 +121,7 @@ def test_sample_plans_with_the_time_that_labels_took(study):
 
 
 def test_sample_without_items_says_what_to_do(study):
-    with pytest.raises(InputError, match=r"are for a plan\. Add --plan"):
+    with pytest.raises(InputError, match=r"goes with --plan\. Add --plan"):
         run("sample", "--targets", "12", "--study", study)
     with pytest.raises(InputError, match="is not a list of numbers"):
         run("sample", "--plan", "--targets", "0", "--study", study)

@@ -56,7 +56,7 @@ PAGES = (
     _exported("queries/garlic", "Tuning a claim's query in the browser: its count, what each word does, and posts"),
     _exported("rounds/001", "A round in the browser: people, agreement, disagreements and their decisions"),
     _exported("results", "Results in the browser: shares by claim and over time, and what a release still needs"),
-    Page("board", "annotation/rounds/board.html", ("round", "board"), "Who has labelled how much, over all rounds and channels"),
+    Page("board", "annotation/rounds/board.html", ("export", "board"), "Who has labelled how much, over all rounds and channels"),
     Page("agreement", "annotation/rounds/001/report.html", (), "Agreement of one round: kappa with its intervals, where people differ, and on which posts"),
     Page("agreement-of-all", "annotation/rounds/summary.html", (), "Agreement over all rounds"),
     _written("estimates", "estimate --by kind", "What share of the posts found favours a claim, weighted, with intervals"),

@@ -396,7 +396,7 @@ def test_status_and_board_know_of_it(made):
     assert rows["r001"].items == len(round_.items)
     assert not rows["r001"].sealed
     where = ["--study", str(study.places.folder)]
-    CliRunner().invoke(app, ["round", "board", *where], catch_exceptions=False)
+    CliRunner().invoke(app, ["export", "board", *where], catch_exceptions=False)
     page = (study.places.rounds / "board.html").read_text("utf-8")
     assert round_.board().read_text("utf-8") == page
     assert "r001 (recall)" in page

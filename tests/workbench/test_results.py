@@ -79,7 +79,7 @@ def test_posts_without_a_final_label_are_warned_of_wherever_shares_are(tmp_path)
     assert "Disagreements were discussed" not in methods
     item = open_study(tmp_path).round().cases().rows[0].item_id
     row = open_study(tmp_path).status().rounds[0]
-    covmis(tmp_path, "round", "decide", item, "--label", "favor")
+    covmis(tmp_path, "round", "adjudicate", item, "--label", "favor")
     assert open_study(tmp_path).status().rounds[0] == row, "a decision is no label of an annotator"
     page = client_of(open_study(tmp_path)).get("/").text
     assert f'<span class="k">Answers</span><div class="v">{row.labels}</div>' in page

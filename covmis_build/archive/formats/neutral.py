@@ -1,4 +1,4 @@
-"""covmis's own line format, as written by `covmis posts import` for any source."""
+"""covmis's own line format, as written by `covmis posts add --convert` for any source."""
 
 from __future__ import annotations
 

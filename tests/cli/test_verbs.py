@@ -1,0 +1,104 @@
+"""An operation is described once: its signature makes the command, the line of a session's script, and the reference."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from inspect import signature
+from pathlib import Path
+
+import pytest
+
+import covmis_build
+from covmis_build.cli.renamed import RENAMED, renamed
+from covmis_build.operations import REQUIRED, operation
+from covmis_build.study.verbs import VERBS, python, words
+from tests.program import covmis
+
+PACKAGE = Path(covmis_build.__file__).parent
+
+
+def descriptions(tree: ast.AST):
+    """The lines of help in a file, of options and of described parameters."""
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") in {"About", "Option", "Argument"}:
+            texts = [*call.args[:1], *(word.value for word in call.keywords if word.arg == "help")]
+            yield from (
+                text.value
+                for text in texts
+                if isinstance(text, ast.Constant)
+                and isinstance(text.value, str)
+                and len(text.value.split()) > 3
+            )
+
+
+def test_no_parameter_is_described_twice():
+    said = Counter(
+        line for path in PACKAGE.rglob("*.py") for line in descriptions(ast.parse(path.read_text("utf-8")))
+    )
+    assert len(said) > 150
+    assert [line for line, times in said.items() if times > 1] == []
+
+
+@pytest.mark.parametrize("command", VERBS)
+def test_what_is_read_from_the_source_is_the_function_s_own_signature(command):
+    asked = operation(VERBS[command])
+    own = {name: at for name, at in signature(asked.load()).parameters.items() if name != "self"}
+    assert {at.name for at in asked.parameters} | asked.others == own.keys()
+    for at in asked.parameters:
+        assert own[at.name].default == (own[at.name].empty if at.default is REQUIRED else at.default), at.name
+        assert at.about.help.endswith("."), at.name
+
+
+def test_a_session_s_lines_say_what_was_done():
+    item = {"item": "c1|x:1", "label": "favor", "discuss": False}
+    assert words("round adjudicate", item, number="001") == [
+        "round", "adjudicate", "c1|x:1", "--label", "favor", "--no-discussion", "--round", "001",
+    ]  # fmt: skip
+    assert python("round adjudicate", item, number="001") == (
+        "study.round('001').adjudicate(item='c1|x:1', label='favor', discuss=False)"
+    )
+    assert words("queries set", {"claim": "1", "keywords": ["-a b", "c"]}) == [
+        "queries", "set", "--", "1", "-a b", "c",
+    ]  # fmt: skip
+    assert words("claims import", {"claims": "a.csv", "columns": {"text": "said"}}) == [
+        "claims", "import", "a.csv", "--column", "text=said",
+    ]  # fmt: skip
+    assert words("sample", {}) == ["sample"]
+    assert words("release", {"text": False}) == ["release", "--ids-only"]
+
+
+def test_an_option_of_another_operation_is_refused(tmp_path):
+    assert covmis("new", tmp_path / "s")[0] == 0
+    for given, said in (
+        (("status", "--reason", "x"), "--reason goes with --dropped. Add --dropped"),
+        (("sample", "--share", "0.2"), "--share goes with --plan. Add --plan"),
+        (
+            ("estimate", "--calibrated", "--model", "favor ~ kind"),
+            "--calibrated and --model do not go together",
+        ),
+    ):
+        code, _, err = covmis(*given, "--study", tmp_path / "s")
+        assert (code, said in err) == (2, True), err
+
+
+def test_old_names_work_and_say_the_new_one(tmp_path):
+    for old, new in RENAMED.items():
+        said, line = renamed([*old, "--study", "s"])
+        assert said[: len(new)] == [*new]
+        assert line.startswith(f"`covmis {' '.join(old)}` is now `covmis {' '.join(new)}")
+    assert renamed(["round", "decide", "c1|x:1", "--label", "favor"])[0][:3] == [
+        "round",
+        "adjudicate",
+        "c1|x:1",
+    ]
+    assert renamed(["round", "decide", "--round", "1"])[0] == [
+        "round",
+        "adjudicate",
+        "--list",
+        "--round",
+        "1",
+    ]
+    assert renamed(["round", "open"]) == (["round", "open"], "")
+    code, _, err = covmis("round", "board", "--study", tmp_path)
+    assert (code, "`covmis round board` is now `covmis export board`" in err) == (2, True)
