@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from covmis_build.addresses import place
 from covmis_build.archive import columns, streams
+from covmis_build.archive.dates import iso
 from covmis_build.archive.formats import nested
-from covmis_build.archive.formats.post import iso
 from covmis_build.archive.intake import in_words
 from covmis_build.archive.reader import ReadingOptions, file_of, open_job, read
 from covmis_build.cleaning.language import fits, languages
