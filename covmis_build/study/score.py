@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
 from covmis_build.annotation import round_folder
-from covmis_build.annotation.gold import gold_of, said_by_people
-from covmis_build.building.purge import read_list
-from covmis_build.corpus.release import make_corpus
-from covmis_build.errors import InputError, UnknownName, nearest
+from covmis_build.annotation.gold import said_by_people
+from covmis_build.errors import UnknownName, nearest
 from covmis_build.estimation.shares import design_in_pool
 from covmis_build.evaluation.gold_and_systems import PROBABILITIES, check_ids
 from covmis_build.evaluation.over_posts import score_over_posts
 from covmis_build.evaluation.score import score as score_systems
+from covmis_build.study.labelled import labelled_items
 from covmis_build.study.round_settings import settings_of_rounds, with_all_draws
 
 if TYPE_CHECKING:
@@ -83,17 +82,3 @@ def design_of_gold(study: Study, corpus: pd.DataFrame) -> Design | None:
     pool = storage.read_table(path, "items") if path.is_file() else None
     settings, _ = settings_of_rounds(study.settings, rounds)
     return design_in_pool(drawn, pool, settings.sampling)
-
-
-def labelled_items(study: Study) -> pd.DataFrame:
-    """Return the items with gold of the study's rounds as a corpus, with p_sample over all draws of an item."""
-    rounds = round_folder.all_rounds(study.places.rounds)
-    if not rounds:
-        raise InputError(
-            "no round has been opened yet",
-            remedy="`covmis round open` makes one, `covmis status` says what is next",
-        )
-    frozen = with_all_draws(study.places.rounds, rounds)
-    purged = read_list(study.places.purge_csv).posts
-    # gold refuses a round that was changed after sealing
-    return make_corpus(gold_of(rounds), frozen, study.settings.release, purged=purged)
