@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.engine import Progress
     from covmis_build.settings import Settings
-    from covmis_build.study.study import Study
+    from covmis_build.study.of_study import OfStudy
 
 COUNTED = {str(each): each.in_words for each in (Estimand.MESSAGES, Estimand.POSTS)}
 """What shares of a sample can be of, and its name for people."""
@@ -50,7 +50,7 @@ FOLDS = 5
 
 
 def estimate(  # noqa: PLR0913 - every option is named
-    study: Study,
+    study: OfStudy,
     *,
     by: str | Sequence[str] | None = None,
     assisted_by: pd.DataFrame | Path | str | None = None,
@@ -129,7 +129,7 @@ def provisional(rounds: Sequence[RoundFolder]) -> list[str]:
     ]
 
 
-def beyond_the_draws(study: Study, frozen: pd.DataFrame, pool: pd.DataFrame | None) -> list[str]:
+def beyond_the_draws(study: OfStudy, frozen: pd.DataFrame, pool: pd.DataFrame | None) -> list[str]:
     """Which claims have posts that no opened draw could reach; estimates assume that they are like the others."""
     path, ledger = study.places.table("sample"), read_ledger(study.places.rounds)
     if pool is None or not path.is_file() or ledger.empty:
@@ -190,7 +190,7 @@ def figures_of(
 
 
 def _predictions(
-    study: Study,
+    study: OfStudy,
     given: pd.DataFrame | Path | str,
     pool: pd.DataFrame | None,
     labelled: pd.DataFrame,
@@ -222,7 +222,7 @@ def _predictions(
     return predictions
 
 
-def _is_registered(study: Study, file: Path) -> bool:
+def _is_registered(study: OfStudy, file: Path) -> bool:
     """Whether this very file was there before the first label: its hash was noted when a round was opened, at the latest the first that counts."""
     rounds = round_folder.all_rounds(study.places.rounds)
     first = next((round_.number for round_ in rounds if not round_.pilot), "")
@@ -236,7 +236,7 @@ def _is_registered(study: Study, file: Path) -> bool:
 
 
 def _predicted_by(
-    study: Study,
+    study: OfStudy,
     folder: Path,
     pool: pd.DataFrame,
     labelled: pd.DataFrame,
@@ -269,7 +269,7 @@ def _predicted_by(
 
 
 def regress(  # noqa: PLR0913 - every option is named
-    study: Study,
+    study: OfStudy,
     formula: str,
     *,
     family: str = LOGISTIC,

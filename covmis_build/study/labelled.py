@@ -14,10 +14,10 @@ from covmis_build.study.round_settings import with_all_draws
 if TYPE_CHECKING:
     import pandas as pd
 
-    from covmis_build.study.study import Study
+    from covmis_build.study.of_study import OfStudy
 
 
-def labelled_items(study: Study) -> pd.DataFrame:
+def labelled_items(study: OfStudy) -> pd.DataFrame:
     """Return the items with gold of the study's rounds as a corpus, with p_sample over all draws of an item."""
     rounds = round_folder.all_rounds(study.places.rounds)
     if not rounds:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from covmis_build.evaluation.over_posts import ScoresOverPosts
     from covmis_build.evaluation.scores import Scores
     from covmis_build.stats.over_posts import Design
-    from covmis_build.study.study import Study
+    from covmis_build.study.of_study import OfStudy
 
 
 class Over(StrEnum):
@@ -32,7 +32,9 @@ class Over(StrEnum):
     POSTS = "posts"
 
 
-def score(study: Study, systems: Any, *, over: str = Over.ITEMS, **options: Any) -> Scores | ScoresOverPosts:
+def score(
+    study: OfStudy, systems: Any, *, over: str = Over.ITEMS, **options: Any
+) -> Scores | ScoresOverPosts:
     """Score systems against the gold of the study's rounds: over items and claims, or over all posts.
 
     `systems` and `options` are those of `score` (`score_over_posts`). A given option replaces the study's labels, claims
@@ -67,7 +69,7 @@ def check_over(over: str) -> Over:
     return Over(over)
 
 
-def design_of_gold(study: Study, corpus: pd.DataFrame) -> Design | None:
+def design_of_gold(study: OfStudy, corpus: pd.DataFrame) -> Design | None:
     """Return how a corpus's items were sampled in the study's rounds; None if they are not from these rounds."""
     rounds = round_folder.all_rounds(study.places.rounds)
     frozen = with_all_draws(study.places.rounds, rounds)
