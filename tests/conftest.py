@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import re
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -110,11 +111,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip `@pytest.mark.needs("spark")` without Spark: before any fixture."""
+    """Skip `@pytest.mark.needs("spark")` without Spark, `starts("git")` without git: before any fixture."""
     for mark in item.iter_markers("needs"):
         for name in mark.args:
             if not SERVICES[name].ready():
                 lacking(SERVICES[name].what, "run `make services`")
+    for mark in item.iter_markers("starts"):
+        for program in mark.args:
+            if shutil.which(program) is None:
+                lacking(program, "install it with the system's packages")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

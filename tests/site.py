@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tests.demonstration import pages
 from tests.demonstration.conftest import build, copy_study
+from tests.services import chromium
 from tests.workbench import pictures
 
 ROOT = Path(__file__).parents[1]
@@ -39,7 +40,7 @@ def gallery(study: Path, extra: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(study, work)
     pages.render(work, extra / "gallery")
-    if shutil.which("chromedriver"):
+    if chromium.ready():
         pictures.take(study, extra / "gallery" / "browser")
 
 

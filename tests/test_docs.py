@@ -24,3 +24,17 @@ def test_links_lead_somewhere():
         if not target.startswith(outside) and not (page.parent / target).exists()
     ]
     assert broken == []
+
+
+def test_files_that_the_pages_name_exist():
+    root = DOCS.parent
+    pages = [*DOCS.rglob("*.md"), *root.glob("*.md"), *(root / "benchmarks").glob("*.md")]
+    named = re.compile(r"\b(?:tests|covmis_build|benchmarks|docs|requirements|recipe)/[\w./-]*\.\w+")
+    lost = [
+        (page.name, name)
+        for page in pages
+        if page.name != "CHANGELOG.md"  # which also names what has gone
+        for name in named.findall(page.read_text("utf-8"))
+        if not (root / name).exists()
+    ]
+    assert lost == []

@@ -150,4 +150,5 @@ def _independent(rows: list[Label], per_item: int, twice: str) -> tuple[str, Lab
     label, count = Counter(given).most_common(1)[0]
     if count == len(given):
         return label, LabelSource.SINGLE if len(people) == 1 else LabelSource.AGREED
-    return (label, LabelSource.MAJORITY) if len(people) >= 3 and 2 * count > len(given) else None
+    # Of two people who differ, neither is more than half: a majority has at least three. A model breaks no tie (`deciding`).
+    return (label, LabelSource.MAJORITY) if len(people) > 1 and 2 * count > len(given) else None

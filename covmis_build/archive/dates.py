@@ -57,6 +57,10 @@ _PLAIN_ISO = re.compile(
     r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)?)?", re.ASCII
 )
 """Times that Python parses directly, with their zone."""
+_SHORT_ISO = re.compile(
+    r"(?:\d{8}T\d\d(?:\d\d(?:\d\d(?:[.,]\d{1,6})?)?)?|\d{4}-\d\d-\d\d[T ]\d\d)(Z|[+-]\d\d:?\d\d)?", re.ASCII
+)
+"""ISO 8601 without separators, or without minutes: Python parses them, too."""
 _COMMON_ISO = re.compile(
     r"[12]\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])[T ](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d"
     r"(?:\.\d{3}(?:\d{3})?)?(?:Z|\+00:00)?",
@@ -96,6 +100,38 @@ class TimeForm(NamedTuple):
     def moment(self, cell: str) -> datetime | None:
         """Return the cell's time with its zone."""
         return _moment(cell.strip(), self.form, self.date_format, zone_of(self.zone))
+
+
+_OF_V1 = re.compile(
+    r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) (0[1-9]|1\d|2[0-8]) ((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d) \+0000 ([12]\d{3})",
+    re.ASCII,
+)
+"""The most frequent time format of X's API 1.1. Days that not every month has are left to the calendar."""
+_MONTHS = {
+    "Jan": "01", "Feb": "02", "Mar": "03", "Apr": "04", "May": "05", "Jun": "06",
+    "Jul": "07", "Aug": "08", "Sep": "09", "Oct": "10", "Nov": "11", "Dec": "12",
+}  # fmt: skip
+
+
+def iso(text: str) -> str:
+    """Convert a single time of a platform to UTC, to the second: as that of a column of one, where numbers are no days.
+
+    Empty if it cannot be parsed, or may mean several times.
+
+    >>> iso("Wed Jan 01 03:59:03 +0000 2014"), iso("2020-04-22T14:34:56.000+02:00"), iso("4/5/2020")
+    ('2014-01-01T03:59:03Z', '2020-04-22T12:34:56Z', '')
+    """
+    if not text:
+        return ""
+    if text[0] <= "9":
+        if common := common_iso(text):
+            return common
+    elif parts := _OF_V1.fullmatch(text):
+        month, day, clock, year = parts.groups()
+        if month in _MONTHS:
+            return f"{year}-{_MONTHS[month]}-{day}T{clock}Z"
+    alone = settle([text])
+    return "" if alone.problem or alone.form is Form.EXCEL_DAYS else alone.read(text)
 
 
 def common_iso(text: str) -> str:
@@ -250,7 +286,7 @@ def _form(text: str) -> Form:
     """Return the possible format of a single cell."""
     if len(text) > LONGEST:
         return Form.NONE
-    if _PLAIN_ISO.fullmatch(text):
+    if _PLAIN_ISO.fullmatch(text) or _SHORT_ISO.fullmatch(text):
         return Form.ISO
     number = _NUMBER.fullmatch(text)
     if number or _DECIMALS.fullmatch(text):
@@ -320,7 +356,7 @@ def _day_first(text: str, zone: tzinfo, *, swapped: bool = False) -> datetime:
 
 
 def _iso(text: str, zone: tzinfo) -> datetime:
-    if _PLAIN_ISO.fullmatch(text):
+    if _PLAIN_ISO.fullmatch(text) or _SHORT_ISO.fullmatch(text):
         when = datetime.fromisoformat(text)
         return when if when.tzinfo else when.replace(tzinfo=zone)
     if not _ISO.fullmatch(text):

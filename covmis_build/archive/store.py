@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from covmis_build import records, tables
-from covmis_build.archive.formats.post import Post, iso
+from covmis_build.archive.dates import iso
+from covmis_build.archive.formats.post import Post
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from covmis_build.report.summary import Summary
-    from covmis_build.study.study import Study
+    from covmis_build.study.of_study import OfStudy
 
 BLOCK = 1 << 20
 LONGEST_NAME = 120
@@ -43,7 +43,7 @@ class AddedPosts(Result):
         ]
 
 
-def add_posts(study: Study, source: Path | str | Iterable[bytes], name: str = "") -> AddedPosts:
+def add_posts(study: OfStudy, source: Path | str | Iterable[bytes], name: str = "") -> AddedPosts:
     """Copy a file of posts into the archive byte by byte. An existing file of the same name is never replaced.
 
     `source` may also be the content as blocks of bytes; `name` is then the file's name.

@@ -15,10 +15,10 @@ from covmis_build.study.prompt import labels_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from covmis_build.study.study import Study
+    from covmis_build.study.of_study import OfStudy
 
 
-def admit_in_study(study: Study, file: Path, *, name: str, epsilon: float) -> Admission:
+def admit_in_study(study: OfStudy, file: Path, *, name: str, epsilon: float) -> Admission:
     """Test the model `name` on all rounds except pilots. The result is stored in annotation/admissions.jsonl.
 
     Only a model's first ε is valid; a later different one is refused. The test uses people's labels only, even if the
@@ -60,7 +60,7 @@ def admit_in_study(study: Study, file: Path, *, name: str, epsilon: float) -> Ad
     return admission
 
 
-def check_admitted(study: Study) -> None:
+def check_admitted(study: OfStudy) -> None:
     """Refuse models among the annotators that their latest test did not admit."""
     journal = _journal(study)
     passed = {line["name"]: line["passed"] for line in _lines(journal)}
@@ -76,7 +76,7 @@ def check_admitted(study: Study) -> None:
             )
 
 
-def _journal(study: Study) -> Path:
+def _journal(study: OfStudy) -> Path:
     return study.places.rounds.parent / "admissions.jsonl"
 
 

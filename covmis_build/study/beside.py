@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.options import Sampling
     from covmis_build.settings import Settings
-    from covmis_build.study.study import Study
+    from covmis_build.study.of_study import OfStudy
 
 
 def beside_corpus(
-    study: Study,
+    study: OfStudy,
     rounds: Sequence[RoundFolder],
     corpus: pd.DataFrame,
     frozen: pd.DataFrame,
@@ -97,7 +97,7 @@ def divide(
     return divided, Parts(scheme, together, near, findings)
 
 
-def _owners(study: Study, corpus: pd.DataFrame) -> list[str]:
+def _owners(study: OfStudy, corpus: pd.DataFrame) -> list[str]:
     """Return each item's group that splits keep together: its claim, or a column of the claim list."""
     splits = study.settings.release.splits
     by = splits.by if splits else "claim"
@@ -150,7 +150,7 @@ def weights_of(
     return weights, pairs if len(pairs) else None
 
 
-def pool_of(study: Study) -> pd.DataFrame | None:
+def pool_of(study: OfStudy) -> pd.DataFrame | None:
     """Return the items from which rounds were sampled, with the times of their posts."""
     if not study.places.table("items").is_file():
         return None

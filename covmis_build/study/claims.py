@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from covmis_build.report.summary import Summary
-    from covmis_build.study.study import Study
+    from covmis_build.study.of_study import OfStudy
 
 
 GIVEN_POSTS = "given-posts.csv"
@@ -172,7 +172,7 @@ class LookedAt(Result):
 
 
 def import_claims(
-    study: Study,
+    study: OfStudy,
     path: Path | pd.DataFrame | None,
     *,
     columns: Mapping[str, str],
@@ -218,13 +218,13 @@ def import_claims(
     )
 
 
-def _known_claims(study: Study) -> pd.DataFrame | None:
+def _known_claims(study: OfStudy) -> pd.DataFrame | None:
     """Return the existing claims, if any."""
     path = study.places.claims_csv
     return read_claims(path, "csv") if path.exists() and read_table(path, own=True).rows else None
 
 
-def before_run(study: Study) -> str:
+def before_run(study: OfStudy) -> str:
     """Return what the claims still need before a run can find posts; empty if they have queries or given posts."""
     known = _known_claims(study)
     if known is None or _are_examples(known):
@@ -235,7 +235,7 @@ def before_run(study: Study) -> str:
     return ""
 
 
-def has_examples(study: Study) -> bool:
+def has_examples(study: OfStudy) -> bool:
     """True if the claim list is still the unchanged example of `covmis new`."""
     known = _known_claims(study)
     return known is not None and _are_examples(known)
@@ -307,7 +307,7 @@ def _keep_given_posts(given_file: Path, given: list[GivenPost]) -> int:
     return len(posts)
 
 
-def lint_claims(study: Study, *, accept: Sequence[str]) -> Findings:
+def lint_claims(study: OfStudy, *, accept: Sequence[str]) -> Findings:
     """Return the findings, after applying those in `accept` to queries/claims.csv."""
     with study.locked_inputs("covmis claims lint") if accept else nullcontext():
         claims = read_claims(study.places.claims_csv, "csv")
@@ -319,7 +319,7 @@ def lint_claims(study: Study, *, accept: Sequence[str]) -> Findings:
     return findings
 
 
-def select_claims(study: Study, top: int) -> Selection:
+def select_claims(study: OfStudy, top: int) -> Selection:
     """Set `selected` in queries/claims.csv. Counts, ranks and ties go to queries/selection.csv."""
     if not study.places.table("hits").exists():
         raise InputError("there are no hits yet", remedy="Select all claims, then `covmis run retrieve`")

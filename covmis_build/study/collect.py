@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from covmis_build.collecting.sources.ids import Hydrated, IdList
     from covmis_build.engine import Notice, Progress
     from covmis_build.report.summary import Summary
-    from covmis_build.study.study import Study
+    from covmis_build.study.of_study import OfStudy
 
 GAPS = ("query_id", "claim_id", "search", "since", "until", "reason")
 
@@ -136,7 +136,7 @@ class _Task:
         )
 
 
-def _archive_here(study: Study) -> Path:
+def _archive_here(study: OfStudy) -> Path:
     """Return the archive for collected posts."""
     folder = study.places.collected
     if folder not in study.places.archives:
@@ -148,7 +148,7 @@ def _archive_here(study: Study) -> Path:
     return folder
 
 
-def _task(study: Study, source: str, wanted: Wanted) -> _Task:
+def _task(study: OfStudy, source: str, wanted: Wanted) -> _Task:
     """Plan the remaining work: that of the last plan, plus new requests by the queries."""
     if source == Source.X and not wanted.budget:
         raise InputError(
@@ -180,7 +180,7 @@ def _task(study: Study, source: str, wanted: Wanted) -> _Task:
     return _Task(search, prices, budget, forget, folder, notes, begun, jobs, since)
 
 
-def _queries(study: Study, wanted: Wanted) -> pd.DataFrame:
+def _queries(study: OfStudy, wanted: Wanted) -> pd.DataFrame:
     """Return the queries of the selected claims, or of the named ones."""
     from covmis_build.claims.lists import read_claims
     from covmis_build.queries.build import build_queries
@@ -194,7 +194,7 @@ def _queries(study: Study, wanted: Wanted) -> pd.DataFrame:
     return queries[queries["kind"].isin(wanted.kinds)] if wanted.kinds else queries
 
 
-def collect(study: Study, source: str, wanted: Wanted) -> Collected:
+def collect(study: OfStudy, source: str, wanted: Wanted) -> Collected:
     """Fetch posts that the queries request and that are missing. Every page is saved before the next request."""
     task = _task(study, source, wanted)
     if not task.jobs:
@@ -213,7 +213,7 @@ def collect(study: Study, source: str, wanted: Wanted) -> Collected:
     return Collected(source, task.budget, task.prices, crawled)
 
 
-def estimate(study: Study, source: str, wanted: Wanted) -> Estimate:
+def estimate(study: OfStudy, source: str, wanted: Wanted) -> Estimate:
     """Estimate the posts and cost of a crawl. Only X offers (and bills) counts; other platforms are not contacted."""
     task = _task(study, source, wanted)
     if source != Source.X:
@@ -312,7 +312,7 @@ class PricedList(Result):
         ]
 
 
-def price_of_ids(study: Study, file: Path | str | None, wanted: Wanted) -> PricedList:
+def price_of_ids(study: OfStudy, file: Path | str | None, wanted: Wanted) -> PricedList:
     """Compute the maximum cost of looking up this list, or the rest of the last one."""
     listed, _, _ = _list(study, file, again=False, wanted=wanted)
     return _priced(listed, wanted)
@@ -323,7 +323,7 @@ def _priced(listed: IdList, wanted: Wanted) -> PricedList:
     return PricedList(len(listed.post_ids), on_x, prices.cost(posts=on_x), prices.date)
 
 
-def collect_ids(study: Study, file: Path | str | None, wanted: Wanted, *, again: bool = False) -> LookedUp:
+def collect_ids(study: OfStudy, file: Path | str | None, wanted: Wanted, *, again: bool = False) -> LookedUp:
     """Look up all remaining ids of a list and record the outcomes. Without a file: the last list."""
     listed, day, begun = _list(study, file, again=again, wanted=wanted)
     priced = _priced(listed, wanted)
@@ -347,7 +347,7 @@ def collect_ids(study: Study, file: Path | str | None, wanted: Wanted, *, again:
     return looked_up
 
 
-def _list(study: Study, file: Path | str | None, *, again: bool, wanted: Wanted) -> tuple[IdList, str, str]:
+def _list(study: OfStudy, file: Path | str | None, *, again: bool, wanted: Wanted) -> tuple[IdList, str, str]:
     """Return the list without purged ids, the day that identifies it, and when it was registered."""
     day = dt.datetime.now(dt.UTC).strftime("%Y-%m-%d") if again else ""
     if file is not None:
@@ -363,7 +363,7 @@ def _list(study: Study, file: Path | str | None, *, again: bool, wanted: Wanted)
 
 
 def _parts(
-    study: Study, listed: IdList, wanted: Wanted, day: str, begun: str
+    study: OfStudy, listed: IdList, wanted: Wanted, day: str, begun: str
 ) -> Iterator[tuple[str, Hydrated]]:
     """Return each platform's part with its outcomes. They share one budget; dollars matter only if posts cost some.
 

@@ -11,10 +11,8 @@ import pandas as pd
 
 from covmis_build import storage
 from covmis_build.annotation import round_folder
-from covmis_build.annotation.gold import check_seals, decisions_of, gold_of, said_by_people, undecided_items
-from covmis_build.building.purge import read_list
+from covmis_build.annotation.gold import check_seals, decisions_of, said_by_people, undecided_items
 from covmis_build.corpus.convert import read_corpus
-from covmis_build.corpus.release import make_corpus
 from covmis_build.engine import silent
 from covmis_build.errors import InputError, counted, nearest
 from covmis_build.estimation.assisted import MOST_EXPLAINED
@@ -33,6 +31,7 @@ from covmis_build.sampling.designs import two_phase
 from covmis_build.sampling.ledger import grown, read_ledger
 from covmis_build.stats.regression import LOGISTIC
 from covmis_build.study.beside import pool_of
+from covmis_build.study.labelled import labelled_items
 from covmis_build.study.recall import report_of_rounds
 from covmis_build.study.round_settings import settings_of_rounds, with_all_draws
 
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.engine import Progress
     from covmis_build.settings import Settings
-    from covmis_build.study.study import Study
+    from covmis_build.study.of_study import OfStudy
 
 COUNTED = {str(each): each.in_words for each in (Estimand.MESSAGES, Estimand.POSTS)}
 """What shares of a sample can be of, and its name for people."""
@@ -52,7 +51,7 @@ FOLDS = 5
 
 
 def estimate(  # noqa: PLR0913 - every option is named
-    study: Study,
+    study: OfStudy,
     *,
     by: str | Sequence[str] | None = None,
     assisted_by: pd.DataFrame | Path | str | None = None,
@@ -83,7 +82,11 @@ def estimate(  # noqa: PLR0913 - every option is named
     settings, differences = settings_of_rounds(study.settings, rounds)
     compared = compared_parts(between, before, after, labels=settings.labels.values)
     frozen = with_all_draws(study.places.rounds, rounds)
-    labelled = _labelled(study, rounds, frozen, corpus)
+    if corpus is None:
+        labelled = labelled_items(study)
+    else:
+        check_seals(rounds)
+        labelled = read_corpus(corpus)
     pool = pool_of(study)
     predictions = None
     if assisted_by is not None:
@@ -130,7 +133,7 @@ def provisional(rounds: Sequence[RoundFolder]) -> list[str]:
     ]
 
 
-def beyond_the_draws(study: Study, frozen: pd.DataFrame, pool: pd.DataFrame | None) -> list[str]:
+def beyond_the_draws(study: OfStudy, frozen: pd.DataFrame, pool: pd.DataFrame | None) -> list[str]:
     """Which claims have posts that no opened draw could reach; estimates assume that they are like the others."""
     path, ledger = study.places.table("sample"), read_ledger(study.places.rounds)
     if pool is None or not path.is_file() or ledger.empty:
@@ -147,23 +150,6 @@ def beyond_the_draws(study: Study, frozen: pd.DataFrame, pool: pd.DataFrame | No
         f"labelled, and the estimates assume that they are like the others{'. Open a round' * bool(waiting & set(claims))}"
     )
     return [warning]
-
-
-def _labelled(
-    study: Study, rounds: Sequence[RoundFolder], frozen: pd.DataFrame, corpus: Path | str | None
-) -> pd.DataFrame:
-    """The items with a label: of the rounds' gold, or of a release."""
-    if corpus is not None:
-        check_seals(rounds)
-        return read_corpus(corpus)
-    if not rounds:
-        raise InputError(
-            "no round has been opened yet",
-            remedy="`covmis round open` makes one, `covmis status` says what is next",
-        )
-    purged = read_list(study.places.purge_csv).posts
-    # gold refuses a round that is not as it was sealed
-    return make_corpus(gold_of(rounds), frozen, study.settings.release, purged=purged)
 
 
 def _as_drawn(labelled: pd.DataFrame, frozen: pd.DataFrame) -> pd.DataFrame:
@@ -208,7 +194,7 @@ def figures_of(
 
 
 def _predictions(
-    study: Study,
+    study: OfStudy,
     given: pd.DataFrame | Path | str,
     pool: pd.DataFrame | None,
     labelled: pd.DataFrame,
@@ -240,7 +226,7 @@ def _predictions(
     return predictions
 
 
-def _is_registered(study: Study, file: Path) -> bool:
+def _is_registered(study: OfStudy, file: Path) -> bool:
     """Whether this very file was there before the first label: its hash was noted when a round was opened, at the latest the first that counts."""
     rounds = round_folder.all_rounds(study.places.rounds)
     first = next((round_.number for round_ in rounds if not round_.pilot), "")
@@ -254,7 +240,7 @@ def _is_registered(study: Study, file: Path) -> bool:
 
 
 def _predicted_by(
-    study: Study,
+    study: OfStudy,
     folder: Path,
     pool: pd.DataFrame,
     labelled: pd.DataFrame,
@@ -287,7 +273,7 @@ def _predicted_by(
 
 
 def regress(  # noqa: PLR0913 - every option is named
-    study: Study,
+    study: OfStudy,
     formula: str,
     *,
     family: str = LOGISTIC,
@@ -315,7 +301,7 @@ def regress(  # noqa: PLR0913 - every option is named
     rounds = round_folder.all_rounds(study.places.rounds)
     settings, _ = settings_of_rounds(study.settings, rounds)
     frozen = with_all_draws(study.places.rounds, rounds)
-    labelled = _as_drawn(_labelled(study, rounds, frozen, None), frozen)
+    labelled = _as_drawn(labelled_items(study), frozen)
     pool = pool_of(study)
     predictions = None
     if assisted_by is not None:

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from covmis_build.evaluation.soft_labels import SoftScores
     from covmis_build.report.summary import Summary
     from covmis_build.stats.over_posts import Design
-    from covmis_build.study.study import Study
+    from covmis_build.study.of_study import OfStudy
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class FilesToScore:
     order: list[str] | None
     poles: list[str] | None
     labels_from_gold: bool
-    study: Study | None = None
+    study: OfStudy | None = None
     """The study to which gold belongs."""
 
     @property

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from covmis_build.engine import Progress
     from covmis_build.report.summary import Summary
-    from covmis_build.study.study import Study
+    from covmis_build.study.of_study import OfStudy
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -87,7 +87,7 @@ def hydrate(
     archives: Sequence[Path] = (),
     *,
     into: Path | None = None,
-    study: Study | None = None,
+    study: OfStudy | None = None,
     mask: bool = True,
     progress: Progress = silent,
 ) -> Hydration:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from covmis_build.engine import Progress
     from covmis_build.report.summary import Summary
     from covmis_build.study.look import Look
-    from covmis_build.study.study import Study
+    from covmis_build.study.of_study import OfStudy
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -53,7 +53,7 @@ class ImportedPosts(Result):
         return [rows] if self.unreadable else []
 
 
-def import_posts(study: Study, path: Path | str, progress: Progress = silent) -> ImportedPosts:
+def import_posts(study: OfStudy, path: Path | str, progress: Progress = silent) -> ImportedPosts:
     """Convert a file to data/archive/posts-NAME.jsonl.zst. Refused if `look` has open questions.
 
     Posts in queries/purge.csv are left out.
@@ -74,7 +74,7 @@ def import_posts(study: Study, path: Path | str, progress: Progress = silent) ->
         return _imported(study, path, target, seen, progress)
 
 
-def _imported(study: Study, path: Path, target: Path, seen: Look, progress: Progress) -> ImportedPosts:
+def _imported(study: OfStudy, path: Path, target: Path, seen: Look, progress: Progress) -> ImportedPosts:
     source = {"file": path.name, "sha256": storage.sha256_of(path)}
     count = unreadable = 0
     problems: dict[str, int] = {}

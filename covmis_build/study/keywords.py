@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from covmis_build.archive.words import Words
     from covmis_build.engine import Progress
     from covmis_build.report.summary import Summary
-    from covmis_build.study.study import Study
+    from covmis_build.study.of_study import OfStudy
     from covmis_build.text.nodes import Node
 
 
@@ -81,7 +81,7 @@ def remarks_on(queries: Iterable[str]) -> list[str]:
 
 
 def set_keywords(
-    study: Study, claim: str, keywords: str | Sequence[str], *, instead_of: Sequence[str] | None
+    study: OfStudy, claim: str, keywords: str | Sequence[str], *, instead_of: Sequence[str] | None
 ) -> SavedKeywords:
     """Save a claim's keywords in queries/claims.csv. Its `edits` record the previous ones."""
     kept = readable_keywords(keywords)
@@ -109,7 +109,7 @@ def keywords_now(claims: pd.DataFrame, claim: str) -> list[str]:
 
 
 def tune(
-    study: Study, keywords: str | Sequence[str], saved: Sequence[str] = (), *, progress: Progress = silent
+    study: OfStudy, keywords: str | Sequence[str], saved: Sequence[str] = (), *, progress: Progress = silent
 ) -> Tuned:
     """Compare the matches of keywords (or a claim's) with the saved ones, and the effect of each word."""
     lines = lines_of(keywords)
@@ -219,7 +219,7 @@ class Claim:
         return "\n".join(line if keywords_of(line)[1] else tag + line for line in lines)
 
 
-def claim_language(study: Study, text: str, language: str | None) -> str:
+def claim_language(study: OfStudy, text: str, language: str | None) -> str:
     """Return a claim's language; where none is given, the study's language that has most function words in it.
 
     The only language of a study, if written in Latin letters, is also that of a claim without function words. Else empty.
@@ -237,7 +237,7 @@ def claim_language(study: Study, text: str, language: str | None) -> str:
     return next((code for code in own if code in likely or without), "")
 
 
-def claims_of(study: Study) -> list[Claim]:
+def claims_of(study: OfStudy) -> list[Claim]:
     """Return the claims of the current claim list."""
     path = study.places.claims_csv
     if not path.exists():

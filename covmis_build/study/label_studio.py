@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from covmis_build.annotation.answers import Pulled
     from covmis_build.annotation.channels.label_studio.tasks import SentProject
     from covmis_build.annotation.round_folder import RoundFolder
-    from covmis_build.study.study import Study
+    from covmis_build.study.of_study import OfStudy
 
 TOKEN = "LABEL_STUDIO_API_KEY"  # noqa: S105 - the variable's name
 
 
 @contextmanager
-def connected(study: Study) -> Iterator[LabelStudio]:
+def connected(study: OfStudy) -> Iterator[LabelStudio]:
     """Open a connection to the study's Label Studio and close it at the end."""
     makers_client()  # raises MissingExtra before anything is started
     label_studio = _connection(study)
@@ -36,7 +36,7 @@ def connected(study: Study) -> Iterator[LabelStudio]:
         label_studio.close()
 
 
-def _connection(study: Study) -> LabelStudio:
+def _connection(study: OfStudy) -> LabelStudio:
     """Return the study's Label Studio: the configured server with its token, or the local one."""
     url = study.settings.annotation.label_studio_url.rstrip("/")
     if url:
@@ -56,7 +56,7 @@ def login(address: str, asked: Callable[[str], str]) -> str:
 
 
 def push_round(
-    study: Study, label_studio: LabelStudio, round_: RoundFolder, work: dict[str, list[str]], guideline: str
+    study: OfStudy, label_studio: LabelStudio, round_: RoundFolder, work: dict[str, list[str]], guideline: str
 ) -> list[SentProject]:
     """Create or complete each annotator's project."""
     own = round_.folder / "label_config.xml"  # for rounds with another question
@@ -72,19 +72,19 @@ def used_by(round_: RoundFolder) -> bool:
     return bool(projects.known_projects(round_))
 
 
-def _ensure_users(study: Study, codes: list[str]) -> None:
+def _ensure_users(study: OfStudy, codes: list[str]) -> None:
     """On the local server, create missing users for these annotators."""
     if not study.settings.annotation.label_studio_url:
         server.up(server.local_server(), codes, say=lambda _: None)
 
 
-def pull_round(study: Study, round_: RoundFolder) -> Pulled:
+def pull_round(study: OfStudy, round_: RoundFolder) -> Pulled:
     """Import the labels from Label Studio."""
     with connected(study) as label_studio:
         return projects.pull_round(label_studio, round_, now=storage.moment())
 
 
-def compare_rounds(study: Study, rounds: Iterable[RoundFolder]) -> list[projects.Compared]:
+def compare_rounds(study: OfStudy, rounds: Iterable[RoundFolder]) -> list[projects.Compared]:
     """Compare these rounds' labels in Label Studio with the record. Rounds without projects are omitted."""
     there = [round_ for round_ in rounds if used_by(round_)]
     if not there:
@@ -93,7 +93,7 @@ def compare_rounds(study: Study, rounds: Iterable[RoundFolder]) -> list[projects
         return [projects.compare_round(label_studio, round_) for round_ in there]
 
 
-def adjudicate_round(study: Study, round_: RoundFolder, adjudicator: str, *, discuss: bool) -> Pulled:
+def adjudicate_round(study: OfStudy, round_: RoundFolder, adjudicator: str, *, discuss: bool) -> Pulled:
     """Import decisions from Label Studio, and send open disagreements."""
     with connected(study) as label_studio:
         _ensure_users(study, [adjudicator])
@@ -109,7 +109,7 @@ def adjudicate_round(study: Study, round_: RoundFolder, adjudicator: str, *, dis
         )
 
 
-def forget(study: Study, post_ids: list[str]) -> int:
+def forget(study: OfStudy, post_ids: list[str]) -> int:
     """Remove purged posts' tasks from all projects. Returns their number."""
     rounds = [round_ for round_ in record.every_round(study.places.rounds) if used_by(round_)]
     if not rounds:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from covmis_build.addresses import place
 from covmis_build.archive import columns, streams
+from covmis_build.archive.dates import iso
 from covmis_build.archive.formats import nested
-from covmis_build.archive.formats.post import iso
 from covmis_build.archive.intake import in_words
 from covmis_build.archive.reader import ReadingOptions, file_of, open_job, read
 from covmis_build.cleaning.language import fits, languages
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from covmis_build.archive.formats.post import Post
     from covmis_build.report.summary import Summary
-    from covmis_build.study.study import Study
+    from covmis_build.study.of_study import OfStudy
 
 ROWS = 10_000
 """Number of rows in the preview; the format of each column is detected from all of them."""
@@ -174,7 +174,7 @@ class Look(Result):
         return [line for seen in self.files for line in (*seen.lines, "")]
 
 
-def look(path: Path | str, study: Study | None = None) -> Look:
+def look(path: Path | str, study: OfStudy | None = None) -> Look:
     """Preview a file. Nothing is imported."""
     path = place(path)
     if not path.is_file():
@@ -187,7 +187,7 @@ def look(path: Path | str, study: Study | None = None) -> Look:
     return Look(list(seen.values()))
 
 
-def how_of(study: Study | None) -> ReadingOptions:
+def how_of(study: OfStudy | None) -> ReadingOptions:
     """Return the study's options for parsing posts. Its claims are known after the first run."""
     if study is None:
         return ReadingOptions()
@@ -196,7 +196,7 @@ def how_of(study: Study | None) -> ReadingOptions:
     return ReadingOptions.of(study.settings.retrieval, claims)
 
 
-def name_in(path: Path, study: Study | None) -> str:
+def name_in(path: Path, study: OfStudy | None) -> str:
     """Return the file's name, relative to the study's archive if it is there."""
     for archive in study.places.archives if study else ():
         if path.resolve().is_relative_to(archive.resolve()):
@@ -204,7 +204,7 @@ def name_in(path: Path, study: Study | None) -> str:
     return path.name
 
 
-def _look(job: streams.Job, how: ReadingOptions, path: Path, study: Study | None) -> SeenFile:
+def _look(job: streams.Job, how: ReadingOptions, path: Path, study: OfStudy | None) -> SeenFile:
     seen = SeenFile(file_of(job))
     if job.kind == streams.TABLE:
         try:
@@ -243,7 +243,9 @@ def _files(job: streams.Job) -> str:
     return job.name.partition("/")[2] or job.name
 
 
-def _see_rows(seen: SeenFile, job: streams.Job, how: ReadingOptions, path: Path, study: Study | None) -> None:
+def _see_rows(
+    seen: SeenFile, job: streams.Job, how: ReadingOptions, path: Path, study: OfStudy | None
+) -> None:
     problems: dict[str, Problem] = {}
     times: list[str] = []
     texts: list[tuple[str, str]] = []
@@ -274,7 +276,7 @@ def _see_rows(seen: SeenFile, job: streams.Job, how: ReadingOptions, path: Path,
         seen.questions.append(f"nothing in it could be read{said}")
 
 
-def _in_other_languages(texts: Sequence[tuple[str, str]], study: Study | None) -> list[str]:
+def _in_other_languages(texts: Sequence[tuple[str, str]], study: OfStudy | None) -> list[str]:
     """Return a note if cleaning would drop most of these texts (each with its platform's tag) for their language.
 
     The language detector takes half a second to load. It runs only if neither tags nor function words show that the texts

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from covmis_build.engine import Progress
     from covmis_build.estimation.recall_report import RecallReport
     from covmis_build.report.summary import Summary
-    from covmis_build.study.study import Study
+    from covmis_build.study.of_study import OfStudy
 
 FEW = 2
 """Minimum number of posts that must link to a URL before covmis reports it as shared."""
@@ -126,7 +126,7 @@ class MissedPosts(Result):
 
 
 def missed_posts(
-    study: Study, rounds: Sequence[RoundFolder], *, read: Sequence[int] = READ, progress: Progress = silent
+    study: OfStudy, rounds: Sequence[RoundFolder], *, read: Sequence[int] = READ, progress: Progress = silent
 ) -> MissedPosts:
     """Analyse the posts that these recall rounds found relevant."""
     relevant = relevant_posts(study, rounds)
@@ -159,7 +159,7 @@ def missed_posts(
     )
 
 
-def relevant_posts(study: Study, rounds: Sequence[RoundFolder]) -> pd.DataFrame:
+def relevant_posts(study: OfStudy, rounds: Sequence[RoundFolder]) -> pd.DataFrame:
     """Return the relevant items of these rounds: claim_id, post_id, text, weight (1/p), missed (by today's queries)."""
     answers = gold_of(rounds)
     frozen = pd.concat([folder.items() for folder in rounds], ignore_index=True)
@@ -175,7 +175,7 @@ def relevant_posts(study: Study, rounds: Sequence[RoundFolder]) -> pd.DataFrame:
     )
 
 
-def write_recall_page(study: Study, report: RecallReport, missed: MissedPosts) -> Path:
+def write_recall_page(study: OfStudy, report: RecallReport, missed: MissedPosts) -> Path:
     """Write recall, missed examples and suggested queries to the page data/build/recall.html. Returns its path."""
     places, whole = study.places, report.figures.iloc[0]
     steps = [

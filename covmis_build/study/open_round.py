@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.engine import Progress
-    from covmis_build.study.study import Study
+    from covmis_build.study.of_study import OfStudy
 
 
 def open_round(
-    study: Study,
+    study: OfStudy,
     claims: int | Sequence[str],
     *,
     pilot: bool,
@@ -109,7 +109,7 @@ def open_round(
     return round_
 
 
-def guideline_html(study: Study) -> Markup:
+def guideline_html(study: OfStudy) -> Markup:
     """The guideline as it is now, for people to read; a round that is opened keeps it."""
     return as_html(read_guideline(study.places.guideline))
 
@@ -131,7 +131,7 @@ def _named(
 
 
 def _keep_draws(
-    study: Study,
+    study: OfStudy,
     draws: pd.DataFrame,
     tables: Mapping[str, pd.DataFrame],
     earlier: Sequence[pd.DataFrame],
@@ -181,7 +181,7 @@ class Known(NamedTuple):
     reasons: Mapping[str, str]
 
 
-def open_training(study: Study, items: int, pass_mark: float | None, sheet: Path | None = None) -> Round:
+def open_training(study: OfStudy, items: int, pass_mark: float | None, sheet: Path | None = None) -> Round:
     """Open a training round with posts of known gold, from sealed rounds or a sheet, for all annotators."""
     with study.locked_rounds("covmis round open"):
         number = record.next_number(study.places.rounds, RoundKind.TRAINING)
@@ -195,7 +195,7 @@ def open_training(study: Study, items: int, pass_mark: float | None, sheet: Path
         return Round(study, _open_beside(study, RoundKind.TRAINING, number, known, chosen, pass_mark).folder)
 
 
-def _hide_posts(study: Study, round_: Round, checks: int) -> None:
+def _hide_posts(study: OfStudy, round_: Round, checks: int) -> None:
     """Hide posts of sealed rounds in this one: checks for all annotators, repeats for each."""
     options, seed = study.settings.annotation, study.settings.seed
     number = f"{RoundKind.CHECKS}{round_.number}"
@@ -216,7 +216,7 @@ def _hide_posts(study: Study, round_: Round, checks: int) -> None:
 
 
 def _open_beside(
-    study: Study,
+    study: OfStudy,
     kind: RoundKind,
     number: str,
     known: Known,
@@ -246,7 +246,7 @@ def _open_beside(
     )
 
 
-def _known_from_seals(study: Study) -> Known:
+def _known_from_seals(study: OfStudy) -> Known:
     rounds = record.all_rounds(study.places.rounds)
     check_seals(rounds)
     sealed = [round_ for round_ in rounds if round_.sealed and not round_.pilot]
@@ -259,7 +259,7 @@ def _known_from_seals(study: Study) -> Known:
     return Known(frozen, gold, written_reasons(record.all_labels(study.places.rounds)))
 
 
-def _known_from_sheet(study: Study, sheet: Path) -> Known:
+def _known_from_sheet(study: OfStudy, sheet: Path) -> Known:
     """Return the posts of a sheet with the columns item_id, label, and optional reason."""
     rows = read_rows(sheet, ("item_id", "label")).whole(sheet)
     labels: dict[str, str] = {}
@@ -294,7 +294,7 @@ def _known_from_sheet(study: Study, sheet: Path) -> Known:
     return Known(frozen, gold, reasons)
 
 
-def _anywhere(study: Study, wanted: set[str]) -> pd.DataFrame:
+def _anywhere(study: OfStudy, wanted: set[str]) -> pd.DataFrame:
     """Return these items as frozen in a round, otherwise from the cleaned posts."""
     known = frozen_items(study.places.rounds)
     known = known[known["item_id"].isin(wanted)]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from covmis_build.report.summary import Summary
     from covmis_build.settings import Settings
-    from covmis_build.study.study import Study
+    from covmis_build.study.of_study import OfStudy
 
 PLAN_COLUMNS = {
     "per_claim": "per claim", "items": "items", "by_people": "to annotate", "hours": "hours",
@@ -174,7 +174,7 @@ class ToPlan:
         )
 
 
-def to_plan(study: Study) -> ToPlan:
+def to_plan(study: OfStudy) -> ToPlan:
     """Read the current items for plans."""
     path = study.places.table("items")
     if not path.is_file():
@@ -189,7 +189,7 @@ def to_plan(study: Study) -> ToPlan:
 
 
 def plan_sample(
-    study: Study,
+    study: OfStudy,
     *,
     targets: Sequence[int] = TARGETS,
     seconds: float = 0.0,

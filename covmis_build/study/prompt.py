@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from covmis_build.engine import Progress
     from covmis_build.models.asking import Server
     from covmis_build.report.summary import Summary
-    from covmis_build.study.study import Study
+    from covmis_build.study.of_study import OfStudy
 
 SEEN = ["item_id", "claim", "text", "show", "created_at", "cards", "quoted", "parent", "media"]
 """Columns of frozen items that `text.shown` needs."""
@@ -96,10 +96,10 @@ class Questions:
 
     items: pd.DataFrame
     labels: list[str]
-    study: Study | None
+    study: OfStudy | None
 
     @classmethod
-    def of(cls, study: Study | None, posts: pd.DataFrame | str | Path | None, labels: list[str]) -> Self:
+    def of(cls, study: OfStudy | None, posts: pd.DataFrame | str | Path | None, labels: list[str]) -> Self:
         """Return the study's frozen items, or posts with an id and a claim."""
         values = labels or (list(study.settings.labels.values) if study else [])
         if not values:
@@ -179,7 +179,7 @@ class Questions:
         return Answered(answered.predictions, answered.failures, len(asked) - len(items), pairs, Path(out))
 
 
-def labels_of(study: Study) -> pd.DataFrame | None:
+def labels_of(study: OfStudy) -> pd.DataFrame | None:
     """Return people's labels of all rounds, without withdrawn ones."""
     import pandas as pd
 
@@ -192,7 +192,7 @@ def labels_of(study: Study) -> pd.DataFrame | None:
     return by_people(given)
 
 
-def _frozen(study: Study) -> pd.DataFrame:
+def _frozen(study: OfStudy) -> pd.DataFrame:
     """Return the frozen items to ask about: no pilots or purged items, and only what annotators see."""
     from covmis_build.annotation.frozen_items import frozen_items
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from covmis_build.engine import Progress
     from covmis_build.places import Places
     from covmis_build.report.summary import Summary
-    from covmis_build.study.study import Study
+    from covmis_build.study.of_study import OfStudy
 
 T = TypeVar("T")
 
@@ -106,7 +106,7 @@ class Purged(Result):
 
 
 def purge(
-    study: Study,
+    study: OfStudy,
     *,
     posts: Iterable[str] = (),
     authors: Iterable[str] = (),
@@ -254,7 +254,7 @@ def _words(places: Places, posts: set[str]) -> set[str]:
 
 
 def _forget(
-    purged: Purged, study: Study, unfinished: purging.Unfinished, files: list[Path], progress: Progress
+    purged: Purged, study: OfStudy, unfinished: purging.Unfinished, files: list[Path], progress: Progress
 ) -> None:
     """Delete in each place, even if another place fails."""
     from covmis_build.annotation import round_folder as record

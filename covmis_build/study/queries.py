@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from covmis_build.archive.counted import SamplePost
     from covmis_build.engine import Progress
     from covmis_build.report.summary import Summary
-    from covmis_build.study.study import Study
+    from covmis_build.study.of_study import OfStudy
 
 PLATFORMS = get_args(Platform)
 
@@ -137,7 +137,7 @@ class Trial(Result):
 NO_QUERIES = "No keywords, titles or URLs yet. `covmis queries suggest CLAIM` proposes keywords."
 
 
-def queries_of(study: Study, claim_id: str = "") -> pd.DataFrame:
+def queries_of(study: OfStudy, claim_id: str = "") -> pd.DataFrame:
     """Return the current queries of one claim or of all."""
     claims = read_claims(study.places.claims_csv, "csv")
     if claim_id and claim_id not in set(claims["claim_id"]):
@@ -145,7 +145,7 @@ def queries_of(study: Study, claim_id: str = "") -> pd.DataFrame:
     return build_queries(claims[claims["claim_id"] == claim_id] if claim_id else claims)
 
 
-def show_queries(study: Study, claim_id: str, *, platform: str, limit: int) -> ShownQueries:
+def show_queries(study: OfStudy, claim_id: str, *, platform: str, limit: int) -> ShownQueries:
     """Return the queries in canonical form, and a platform's searches if one is named."""
     queries = [ShownQuery(*row) for row in queries_of(study, claim_id).itertuples(index=False, name=None)]
     warnings = remarks_on(query.text for query in queries if query.kind == "keywords")
@@ -175,7 +175,7 @@ def _with_searches(query: ShownQuery, platform: str, limit: int | None) -> Shown
     return replace(query, searches=searches, shortened=shortened)
 
 
-def try_queries(study: Study, text: str = "", *, samples: int = 3, progress: Progress = silent) -> Trial:
+def try_queries(study: OfStudy, text: str = "", *, samples: int = 3, progress: Progress = silent) -> Trial:
     """Count the posts that match keywords, a claim's queries (by its id), or all queries (without `text`)."""
     import pandas as pd
 
@@ -213,7 +213,7 @@ def looks_like_an_id(text: str, ids: Iterable[str]) -> bool:
     return re.sub(r"\d+", "0", text) in {re.sub(r"\d+", "0", each) for each in ids}
 
 
-def _limits(study: Study) -> str:
+def _limits(study: OfStudy) -> str:
     """Describe which posts the settings exclude."""
     retrieval = study.settings.retrieval
     dropped = "reposts and " * (retrieval.reposts == "drop")
@@ -225,7 +225,7 @@ def _limits(study: Study) -> str:
 
 
 def suggest_queries(
-    study: Study, claim: str, *, read: Sequence[int] = READ, samples: int = 2, progress: Progress = silent
+    study: OfStudy, claim: str, *, read: Sequence[int] = READ, samples: int = 2, progress: Progress = silent
 ) -> Suggestions:
     """Suggest keyword queries for a claim (id or text): a precise, a balanced and a broad one."""
     path = study.places.claims_csv

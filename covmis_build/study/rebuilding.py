@@ -12,6 +12,7 @@ from statistics import mean
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
+from covmis_build.annotation.round_folder import all_rounds
 from covmis_build.claims import coaid
 from covmis_build.claims.claim import claims_csv
 from covmis_build.claims.lists import read_list
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from covmis_build.report.summary import Summary
-    from covmis_build.study.study import Study
+    from covmis_build.study.of_study import OfStudy
 
 CLAIMS, CORPUS = "misinformation.csv", "covmis_stance.csv"
 TITLE = "COVMis-Stance, built again"
@@ -47,7 +48,7 @@ AGAIN = "drawn again"
 class Rebuilding(Result):
     """The new study, and how much of the published corpus it covers."""
 
-    study: Study
+    study: OfStudy
     claims: int
     published: int
     title_posts: int
@@ -69,7 +70,7 @@ class Rebuilding(Result):
 
 
 def new_from_published(
-    folder: Path, files: Path, opened: Callable[[Path], Study], *, title: str, releases: Path | None
+    folder: Path, files: Path, opened: Callable[[Path], OfStudy], *, title: str, releases: Path | None
 ) -> Rebuilding:
     """Create a study with the 111 claims, and the published ids as posts to look up.
 
@@ -133,7 +134,7 @@ class BesidePublished(Result):
         return [self.totals, "", fates, "Each claim and kind: data/build/published.csv"]
 
 
-def beside_published(study: Study, files: Path) -> BesidePublished:
+def beside_published(study: OfStudy, files: Path) -> BesidePublished:
     """Compare by claim and query type: published, matched, kept by cleaning, sampled; and why they differ.
 
     Also written to data/build/published.csv.
@@ -175,7 +176,7 @@ def _kinds(sample: pd.DataFrame) -> dict[tuple[str, str], str]:
     return dict(zip(pairs, sample["kind"], strict=True))
 
 
-def _totals(study: Study, files: Path, published: dict[tuple[str, str], str]) -> pd.DataFrame:
+def _totals(study: OfStudy, files: Path, published: dict[tuple[str, str], str]) -> pd.DataFrame:
     """Return posts, claims, posts per claim, query types, automatic labels, labels and kappa: published, here, reason."""
     import pandas as pd
 
@@ -185,8 +186,8 @@ def _totals(study: Study, files: Path, published: dict[tuple[str, str], str]) ->
         need(files / CORPUS, header, [name]) for name in ("mid", "tweet_id", "auto", "label")
     )
     gold, sample = study.gold(), study.sample
-    if study.rounds:
-        frozen = pd.concat([round_.items for round_ in study.rounds if not round_.pilot])
+    if rounds := all_rounds(study.places.rounds):
+        frozen = pd.concat([round_.items() for round_ in rounds if not round_.pilot])
         sample = frozen[frozen["item_id"].isin(gold["item_id"])]
     drawn = _kinds(sample)
     again = drawn.keys() & published.keys()
@@ -230,7 +231,7 @@ def _totals(study: Study, files: Path, published: dict[tuple[str, str], str]) ->
     return pd.DataFrame(figures, columns=["figure", "published", "here", "why"], dtype=object)
 
 
-def _kappa(study: Study) -> float | None:
+def _kappa(study: OfStudy) -> float | None:
     """Return kappa over all rounds from the last report."""
     from covmis_build.annotation.report_files import read_figure
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from covmis_build.options import Labels
     from covmis_build.report.summary import Summary
     from covmis_build.study.missed_posts import MissedPosts
-    from covmis_build.study.study import Study
+    from covmis_build.study.of_study import OfStudy
 
 DEPTH, LABELS = 50, 400
 
@@ -152,7 +152,7 @@ class _Frame:
 class Recall:
     """Recall of a study's queries: plan, draw, report."""
 
-    study: Study
+    study: OfStudy
 
     def plan(
         self,

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from covmis_build.options import Release
     from covmis_build.places import Places
     from covmis_build.report.summary import Summary
-    from covmis_build.study.study import Study
+    from covmis_build.study.of_study import OfStudy
 
 TEXT_WARNING = (
     "this release contains posts' texts. Platforms' terms mostly forbid passing them on, and what authors delete must "
@@ -127,7 +127,7 @@ class Released(Result):
 
 
 def release(
-    study: Study,
+    study: OfStudy,
     *,
     text: bool | None = None,
     bundle: bool = False,
@@ -140,7 +140,7 @@ def release(
 
     Gold and items come from the rounds. The card's flow comes from data/build, which must be current if it exists.
     """
-    if not study.rounds:
+    if not round_folder.all_rounds(study.places.rounds):
         raise InputError(
             "no round has been opened yet",
             remedy="`covmis round open` opens one; `covmis status` names the next step",
@@ -191,9 +191,11 @@ def release(
     )
 
 
-def checks(study: Study) -> list[ReleaseCheck]:
+def checks(study: OfStudy) -> list[ReleaseCheck]:
     """Check the requirements of a release: current tables, valid seals, then its checklist."""
-    broken = [check.round for check in study.verify_rounds().rounds if check.sealed and not check.stands]
+    from covmis_build.study.rounds import verify_rounds
+
+    broken = [check.round for check in verify_rounds(study).rounds if check.sealed and not check.stands]
     changed = (
         f"sealed rounds that changed: {', '.join(broken)}; `covmis round verify` says what" if broken else ""
     )
@@ -204,14 +206,18 @@ def checks(study: Study) -> list[ReleaseCheck]:
         ReleaseCheck(not broken, "no sealed round was changed", changed),
         *release_checks(
             study.settings.release,
-            {round_.number: round_.sealed for round_ in study.rounds if not round_.pilot},
+            {
+                round_.number: round_.sealed
+                for round_ in round_folder.all_rounds(study.places.rounds)
+                if not round_.pilot
+            },
         ),
     ]
     return [each._replace(remedy="") if each.passed else each for each in found]
 
 
 def _facts(
-    study: Study,
+    study: OfStudy,
     rounds: Sequence[RoundFolder],
     corpus: pd.DataFrame,
     gold: pd.DataFrame,
@@ -268,7 +274,7 @@ def _recall_rounds(rounds: Path) -> list[RoundFolder]:
     return round_folder.rounds_of_kind(rounds, round_folder.RoundKind.RECALL)
 
 
-def _stages(study: Study) -> list[StageFacts]:
+def _stages(study: OfStudy) -> list[StageFacts]:
     """Return the ledger's entries for the stages that built the tables."""
     entries = ledger.read(study.places.build / "ledger.jsonl")
     return [
@@ -277,7 +283,7 @@ def _stages(study: Study) -> list[StageFacts]:
     ]
 
 
-def _file_of(study: Study, name: str, setting: str) -> str:
+def _file_of(study: OfStudy, name: str, setting: str) -> str:
     """Return the text of a file that [release] names."""
     if not name:
         return ""
@@ -289,7 +295,7 @@ def _file_of(study: Study, name: str, setting: str) -> str:
         ) from None
 
 
-def _licence_text(study: Study, licence: str) -> str:
+def _licence_text(study: OfStudy, licence: str) -> str:
     """Return the file that [release] licence names if it exists in the study; it may also be a licence's name."""
     named = bool(licence) and (study.places.folder / licence).is_file()
     return _file_of(study, licence, "licence") if named or "/" in licence else ""
@@ -323,7 +329,7 @@ def _coefficient(report: Path, name: str) -> Coefficient | None:
 
 
 def _bundle(
-    study: Study,
+    study: OfStudy,
     rounds: Sequence[RoundFolder],
     corpus: pd.DataFrame,
     purged: frozenset[str],

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.annotation.seal import Seal
     from covmis_build.annotation.training import TrainingReport
-    from covmis_build.study.study import Study
+    from covmis_build.study.of_study import OfStudy
 
 Adjudicator = Annotated[str, About("The adjudicator's code.")]
 
@@ -54,7 +54,7 @@ class Reopened(Result):
 class Round(Result):
     """An opened round."""
 
-    study: Study
+    study: OfStudy
     place: Path
 
     @property

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from covmis_build.annotation.seal import Verified
     from covmis_build.report.summary import Summary
     from covmis_build.settings import Settings
-    from covmis_build.study.study import Study
+    from covmis_build.study.of_study import OfStudy
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -51,7 +51,7 @@ class VerifiedRounds(Result):
             raise CheckFailed(f"sealed rounds that changed: {', '.join(broken)}")
 
 
-def verify_rounds(study: Study, *, label_studio: bool = False) -> VerifiedRounds:
+def verify_rounds(study: OfStudy, *, label_studio: bool = False) -> VerifiedRounds:
     """See `Study.verify_rounds`."""
     places = study.places
     kinds = (RoundKind.STANCE, RoundKind.RECALL)
@@ -60,7 +60,7 @@ def verify_rounds(study: Study, *, label_studio: bool = False) -> VerifiedRounds
     return VerifiedRounds(checks, there)
 
 
-def write_board(study: Study, out: Path | None = None) -> Path:
+def write_board(study: OfStudy, out: Path | None = None) -> Path:
     """Write all rounds and channels as one page, by default annotation/rounds/board.html. Returns its path."""
     rounds = all_rounds(study.places.rounds)
     recall = rounds_of_kind(study.places.rounds, RoundKind.RECALL)
@@ -111,7 +111,7 @@ def sent(settings: Settings, folder: RoundFolder) -> dict[str, list[str]]:
     return own | hidden_in(people, folder, order=settings.annotation.order_of_items, seed=settings.seed)
 
 
-def progress(study: Study, folder: RoundFolder) -> Progress:
+def progress(study: OfStudy, folder: RoundFolder) -> Progress:
     """Return each annotator's progress, open work, and the next step; after sealing, the study's next step."""
     from covmis_build.annotation.progress import progress_of
     from covmis_build.study.status import after_seal

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from covmis_build.building.run import StageRun
     from covmis_build.engine import Progress
     from covmis_build.report.summary import Summary
-    from covmis_build.study.study import Study
+    from covmis_build.study.of_study import OfStudy
 
 
 SHOWN = {
@@ -73,7 +73,7 @@ class Ran(Result):
 
 
 def run(
-    study: Study,
+    study: OfStudy,
     stages: Sequence[str],
     *,
     force: bool,
@@ -99,7 +99,7 @@ def run(
     return Ran(outcomes, study.intake, _warnings(study, outcomes), following)
 
 
-def _warnings(study: Study, outcomes: list[StageRun]) -> list[str]:
+def _warnings(study: OfStudy, outcomes: list[StageRun]) -> list[str]:
     rows = {table: count for outcome in outcomes for table, count in outcome.rows.items()}
     lines = []
     if unreadable := rows.get("unreadable", 0):
@@ -116,15 +116,17 @@ def _warnings(study: Study, outcomes: list[StageRun]) -> list[str]:
     return lines
 
 
-def _nothing_found(study: Study) -> str:
+def _nothing_found(study: OfStudy) -> str:
     """Return why no post was found: no files, files with only ids, or no matching text."""
+    from covmis_build.study.archive import ArchivePosts
+
     folders = ", ".join(study.places.relative(path) for path in study.places.archives)
     listed = sum(file.posts for file in study.intake.files)
     if not listed and any(file.counts for file in study.intake.files):
         return f"no post in {folders} could be read: `covmis posts look FILE` says why"
     if not listed:
         return f"{folders} has no post: put files of posts there"
-    if not study.archive.sql("SELECT 1 FROM posts LIMIT 1").fetchall():
+    if not ArchivePosts(study.places).sql("SELECT 1 FROM posts LIMIT 1").fetchall():
         return f"{folders} has {counted(listed, 'ids')} and no text: fetch the posts of X, Bluesky and Mastodon with `covmis collect ids FILE`"
     if not storage.read_column(study.places.table("queries"), "query_id"):
         return "no claim has keywords, titles or URLs, so no post was searched for"

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
 from covmis_build.annotation import round_folder
-from covmis_build.annotation.gold import gold_of, said_by_people
-from covmis_build.building.purge import read_list
-from covmis_build.corpus.release import make_corpus
-from covmis_build.errors import InputError, UnknownName, nearest
+from covmis_build.annotation.gold import said_by_people
+from covmis_build.errors import UnknownName, nearest
 from covmis_build.estimation.shares import design_in_pool
 from covmis_build.evaluation.gold_and_systems import PROBABILITIES, check_ids
 from covmis_build.evaluation.over_posts import score_over_posts
 from covmis_build.evaluation.score import score as score_systems
+from covmis_build.study.labelled import labelled_items
 from covmis_build.study.round_settings import settings_of_rounds, with_all_draws
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from covmis_build.evaluation.over_posts import ScoresOverPosts
     from covmis_build.evaluation.scores import Scores
     from covmis_build.stats.over_posts import Design
-    from covmis_build.study.study import Study
+    from covmis_build.study.of_study import OfStudy
 
 
 class Over(StrEnum):
@@ -33,7 +32,9 @@ class Over(StrEnum):
     POSTS = "posts"
 
 
-def score(study: Study, systems: Any, *, over: str = Over.ITEMS, **options: Any) -> Scores | ScoresOverPosts:
+def score(
+    study: OfStudy, systems: Any, *, over: str = Over.ITEMS, **options: Any
+) -> Scores | ScoresOverPosts:
     """Score systems against the gold of the study's rounds: over items and claims, or over all posts.
 
     `systems` and `options` are those of `score` (`score_over_posts`). A given option replaces the study's labels, claims
@@ -68,7 +69,7 @@ def check_over(over: str) -> Over:
     return Over(over)
 
 
-def design_of_gold(study: Study, corpus: pd.DataFrame) -> Design | None:
+def design_of_gold(study: OfStudy, corpus: pd.DataFrame) -> Design | None:
     """Return how a corpus's items were sampled in the study's rounds; None if they are not from these rounds."""
     rounds = round_folder.all_rounds(study.places.rounds)
     frozen = with_all_draws(study.places.rounds, rounds)
@@ -83,17 +84,3 @@ def design_of_gold(study: Study, corpus: pd.DataFrame) -> Design | None:
     pool = storage.read_table(path, "items") if path.is_file() else None
     settings, _ = settings_of_rounds(study.settings, rounds)
     return design_in_pool(drawn, pool, settings.sampling)
-
-
-def labelled_items(study: Study) -> pd.DataFrame:
-    """Return the items with gold of the study's rounds as a corpus, with p_sample over all draws of an item."""
-    rounds = round_folder.all_rounds(study.places.rounds)
-    if not rounds:
-        raise InputError(
-            "no round has been opened yet",
-            remedy="`covmis round open` makes one, `covmis status` says what is next",
-        )
-    frozen = with_all_draws(study.places.rounds, rounds)
-    purged = read_list(study.places.purge_csv).posts
-    # gold refuses a round that was changed after sealing
-    return make_corpus(gold_of(rounds), frozen, study.settings.release, purged=purged)

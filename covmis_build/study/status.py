@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from covmis_build.places import Places
     from covmis_build.report.summary import Summary
-    from covmis_build.study.study import Study
+    from covmis_build.study.of_study import OfStudy
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Status(Result):
         return [*parts, *(line for note in self.notes for line in ("", note)), "", f"Next: {self.next}"]
 
 
-def status(study: Study) -> Status:
+def status(study: OfStudy) -> Status:
     """Read the study's state. Nothing is built."""
     places = study.places
     stages = current(places, study.settings)
@@ -129,7 +129,7 @@ def status(study: Study) -> Status:
     )
 
 
-def chain_texts(study: Study, chains: Sequence[Chain]) -> dict[str, str]:
+def chain_texts(study: OfStudy, chains: Sequence[Chain]) -> dict[str, str]:
     """Return the texts of each cluster's two least similar posts, by id, for manual checking."""
     wanted = {post for chain in chains for post in (chain.weakest_a, chain.weakest_b)}
     return {post: text for post, (_, text) in texts_of(study.places, "near_duplicates", wanted).items()}
@@ -158,22 +158,22 @@ def _count_independent(labels: list[dict[str, Any]]) -> int:
     )
 
 
-def after_run(study: Study) -> str:
+def after_run(study: OfStudy) -> str:
     """Return the next step when all stages are built."""
     return next_step(study, {}, _rounds(study.places), flow(study.places))
 
 
-def after_seal(study: Study) -> str:
+def after_seal(study: OfStudy) -> str:
     """Return the next step after sealing."""
     return next_step(study, current(study.places, study.settings), _rounds(study.places), [])
 
 
-def next_step(study: Study, stages: dict[str, bool], rounds: list[RoundRow], steps: list[Step]) -> str:
+def next_step(study: OfStudy, stages: dict[str, bool], rounds: list[RoundRow], steps: list[Step]) -> str:
     """Return the next step; before the first round also where most posts were lost, and how to keep them."""
     return _to_build(study, stages, rounds) or _to_annotate(study, rounds, steps)
 
 
-def _to_build(study: Study, stages: dict[str, bool], rounds: list[RoundRow]) -> str:
+def _to_build(study: OfStudy, stages: dict[str, bool], rounds: list[RoundRow]) -> str:
     """Return the next step towards complete tables; empty if they are complete."""
     places = study.places
     if not rounds and not places.has_files:
@@ -188,7 +188,7 @@ def _to_build(study: Study, stages: dict[str, bool], rounds: list[RoundRow]) -> 
     return f"`covmis run` (to be made: {', '.join(names)})" if names else ""
 
 
-def _more_posts(study: Study, lost: str) -> str:
+def _more_posts(study: OfStudy, lost: str) -> str:
     """Return the next step if no claim has enough posts for a sample."""
     if unread := next((file.file for file in study.intake.files if file.refused), ""):
         return f"`covmis posts look` says why {unread} cannot be read, and what to write into study.toml"
@@ -197,7 +197,7 @@ def _more_posts(study: Study, lost: str) -> str:
     )
 
 
-def _to_annotate(study: Study, rounds: list[RoundRow], steps: list[Step]) -> str:
+def _to_annotate(study: OfStudy, rounds: list[RoundRow], steps: list[Step]) -> str:
     """Return the next step for sample, rounds and corpus."""
     places = study.places
     asking_recall = [row for row in rounds if kind_of(row.round) == RoundKind.RECALL]

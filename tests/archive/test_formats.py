@@ -11,9 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from covmis_build.archive import formats, streams
-from covmis_build.archive.dates import Form, TimeForm, utc
+from covmis_build.archive.dates import Form, TimeForm, iso, settle, utc
 from covmis_build.archive.formats import bluesky, snscrape, x_v1, x_v2
-from covmis_build.archive.formats.post import iso
 from covmis_build.archive.ids import post_at, snowflake_time
 from covmis_build.archive.reader import ReadingOptions, open_job, read
 from covmis_build.errors import BrokenIds
@@ -394,6 +393,21 @@ def test_times_and_pages():
     assert snowflake_time("20") == ""
     assert iso("yesterday at noon or so") == ""
     assert iso("2020-04-22") == "2020-04-22T00:00:00Z"
+    assert iso("03/04/2020") == iso("2020-04-22 12:34:56 IST") == iso("43943.5") == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2020/04/22 12:34:56", "1587558896", "Wed, 22 Apr 2020 12:34:56 GMT", "2020-04-22 12:34:56 UTC", "22.04.2020 12:34:56",
+        "20200422T123456Z", "2020-04-22T14:34:56.5+02:00", " 2020-04-22T12:34:56Z ",
+    ],
+)  # fmt: skip
+def test_a_time_is_the_same_in_a_post_and_in_a_column(text):
+    assert iso(text) == settle([text]).read(text) == "2020-04-22T12:34:56Z"
+
+
+def test_ids_of_posts_and_pages():
     assert post_at("bsky.app/profile/did:plc:abc/post/3k") == "bsky:did:plc:abc/3k"
     assert post_at("home.example/@a/99") == "masto:home.example/99"
 
@@ -439,8 +453,10 @@ TIME = st.one_of(
 @example("2020-04-2\u0662T12:34:56Z")
 @example("\u0662020-04-22T12:34:56Z")
 @example("Wed Apr 22 12:34:5\u0666 +0000 2020")
-def test_common_times_are_read_as_the_calendar_reads_all(text):
-    assert iso(text) == by_the_calendar(text)
+def test_common_times_are_read_as_a_column_reads_all_and_as_the_calendar(text):
+    found, calendar = iso(text), by_the_calendar(text)
+    assert found == settle([text]).read(text)
+    assert not found or not calendar or found == calendar
 
 
 @settings(max_examples=500)

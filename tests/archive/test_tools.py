@@ -7,7 +7,7 @@ import json
 import pytest
 
 from covmis_build.archive import streams
-from covmis_build.archive.formats.post import iso
+from covmis_build.archive.dates import iso
 from covmis_build.archive.reader import ReadingOptions, read
 from covmis_build.errors import BrokenIds
 

@@ -32,10 +32,10 @@ def parsed(command: str) -> None:
         at = words.index("--study")
         del words[at : at + 2]
     program = typer.main.get_command(app)
-    context = core.Context(program, info_name="covmis")
+    context = core.Context(program, info_name="covmis", **program.context_settings)
     while hasattr(program, "commands") and words:
         program = program.commands[words.pop(0)]
-        context = core.Context(program, parent=context)
+        context = core.Context(program, parent=context, **program.context_settings)
     program.make_parser(context).parse_args(words)
 
 

@@ -85,6 +85,7 @@ def test_a_link_under_an_allowed_name_is_refused(release) -> None:
         read_bundle(release / "bundle.zip")
 
 
+@pytest.mark.starts("git")
 def test_every_file_of_a_bundle_is_allowed_and_git_runs_nothing_in_a_rebuilt_study(release, tmp_path) -> None:
     assert all(NAMES.fullmatch(name) for name in opened(release / "bundle.zip"))
     there = tmp_path / "there"

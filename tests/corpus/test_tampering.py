@@ -77,6 +77,7 @@ def test_what_the_root_hash_alone_covers(release, tmp_path, name) -> None:
     assert name in (Path(__file__).parents[2] / "docs" / "security.md").read_text("utf-8")
 
 
+@pytest.mark.starts("ssh-keygen")
 def test_a_signature_tells_whose_the_release_is(release, tmp_path) -> None:
     copy = without_bundle(release, tmp_path / "release")
     for name in ("ours", "theirs"):

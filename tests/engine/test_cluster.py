@@ -23,6 +23,7 @@ from tests.services import object_store
 from tests.small_study import small_study
 
 pytestmark = [
+    pytest.mark.starts("setpriv"),
     pytest.mark.needs("spark", "object_store"),
     pytest.mark.long,  # five processes of Java on a small machine
     pytest.mark.timeout(1200),

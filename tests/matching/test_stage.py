@@ -223,7 +223,9 @@ def test_outcomes(tmp_path):
     assert made["dropped"][["unit", "post_id", "reason"]].to_numpy().tolist() == [["post", "x:77", "deleted"]]
 
 
-@pytest.mark.parametrize(("looked_up", "fate"), [("2026-11-22", "deleted"), ("2026-11-20", "available")])
+@pytest.mark.parametrize(
+    ("looked_up", "fate"), [("2026-11-22", "deleted"), ("2026-11-21", "deleted"), ("2026-11-20", "available")]
+)
 def test_what_became_of_a_post_is_what_was_seen_last(tmp_path, looked_up, fate):
     problem = {
         "resource_type": "tweet",

@@ -12,6 +12,7 @@ from covmis_build.keyed import uniform
 from covmis_build.options import Labels, Sampling
 from covmis_build.sampling.designs.two_phase import draw as two_phase
 from covmis_build.sampling.draw import sample
+from covmis_build.sampling.history import frozen_items
 from covmis_build.sampling.inclusion import allocate
 from covmis_build.sampling.ledger import opened, over_draws, passed_claims
 from covmis_build.sampling.strata import strata_by
@@ -336,3 +337,10 @@ def test_no_items_no_sample():
     assert found.sample.empty
     assert found.dropped.empty
     assert found.expected.empty
+
+
+@pytest.mark.parametrize("rounds", [(0.25, 0.5), (0.5, 0.25)])
+def test_an_item_in_two_rounds_counts_with_its_larger_probability(make_items, rounds):
+    once = draw(make_items({"1": {"keywords": 20}}), per_claim=4).sample.head(1)
+    frozen = pd.concat([once.assign(p_sample=p) for p in rounds])
+    assert [row["p_sample"] for row in frozen_items(frozen).values()] == [0.5]

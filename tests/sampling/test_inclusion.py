@@ -6,6 +6,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import hypergeom
 
 from covmis_build.errors import InputError
 from covmis_build.sampling.draw import expectation
@@ -112,3 +113,12 @@ def test_whole_floats_count():
 def test_a_missing_quota_is_named():
     with pytest.raises(InputError, match="no quota for the kind 'keywords'"):
         inclusion_probabilities({"keywords": 3}, {"title": 6})
+
+
+def test_the_size_of_a_kind_in_a_two_phase_draw_is_hypergeometric():
+    """Beyond the quota, what is drawn of a kind is what `more` of all the rest has of it."""
+    drawn = allocate({"title": 9, "news_url": 4, "keywords": 20}, 3, 12)
+    for kind, row in expectation(drawn, "two_phase").items():
+        rest = drawn.counts[kind] - 3
+        wanted = hypergeom(drawn.remaining, rest, drawn.more).var()
+        assert row["variance"] == pytest.approx(wanted, rel=1e-12), kind

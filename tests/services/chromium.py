@@ -1,15 +1,15 @@
-"""Chromium from the system's packages, for tests that look at pages."""
+"""Chromium and chromedriver from the system's packages, for tests that look at pages."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
 
-what = "Chromium"
+what = "Chromium and its driver"
 
 
 def ready() -> bool:
-    return shutil.which("chromium") is not None
+    return all(shutil.which(program) for program in ("chromium", "chromedriver"))
 
 
 def install() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from covmis_build import storage
 from covmis_build.evaluation.rendering import bounded
-from covmis_build.study.score import labelled_items
+from covmis_build.study.labelled import labelled_items
 from covmis_build.study.study import open_study
 from covmis_build.workbench.figures import over_time
 from tests.annotation.small import covmis, label_both, pushed, study

@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
+from covmis_build.archive.dates import iso
 from covmis_build.archive.formats.decoding import decoded
-from covmis_build.archive.formats.post import Claimed, Post, iso
+from covmis_build.archive.formats.post import Claimed, Post
 from covmis_build.archive.ids import NATIVE, PLATFORM, platform_of
 
 NAME = "covmis"

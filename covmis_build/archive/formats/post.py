@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from covmis_build.archive.dates import common_iso
+from covmis_build.archive.dates import iso
 from covmis_build.characters import whole_characters
 
 if TYPE_CHECKING:
@@ -128,42 +126,3 @@ def unescaped(text: str) -> str:
     if "&" not in text:
         return text
     return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
-
-
-_MONTHS = {
-    "Jan": "01", "Feb": "02", "Mar": "03", "Apr": "04", "May": "05", "Jun": "06",
-    "Jul": "07", "Aug": "08", "Sep": "09", "Oct": "10", "Nov": "11", "Dec": "12",
-}  # fmt: skip
-_OF_V1 = re.compile(
-    r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) (0[1-9]|1\d|2[0-8]) ((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d) \+0000 ([12]\d{3})",
-    re.ASCII,
-)
-"""The most frequent time format of API 1.1. Days that not every month has are left to the calendar."""
-
-
-def iso(text: str) -> str:
-    """Convert a platform's time to UTC, to the second; empty if it cannot be parsed.
-
-    >>> iso("Wed Jan 01 03:59:03 +0000 2014"), iso("2020-04-22T14:34:56.000+02:00")
-    ('2014-01-01T03:59:03Z', '2020-04-22T12:34:56Z')
-    """
-    if not text:
-        return ""
-    if text[0] <= "9":
-        if common := common_iso(text):
-            return common
-    elif parts := _OF_V1.fullmatch(text):
-        month, day, clock, year = parts.groups()
-        if month in _MONTHS:
-            return f"{year}-{_MONTHS[month]}-{day}T{clock}Z"
-    try:
-        if text[0].isalpha():
-            day, month, date, clock, zone, year = text.split()
-            when = parsedate_to_datetime(f"{day}, {date} {month} {year} {clock} {zone}")
-        else:
-            when = datetime.fromisoformat(text)
-        if when.tzinfo is None:
-            when = when.replace(tzinfo=UTC)
-        return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    except (ValueError, OverflowError):
-        return ""

@@ -11,8 +11,9 @@ from typing import Any
 
 import msgspec
 
+from covmis_build.archive.dates import iso
 from covmis_build.archive.formats.decoding import Posts, decoded
-from covmis_build.archive.formats.post import Post, iso
+from covmis_build.archive.formats.post import Post
 from covmis_build.archive.formats.table_tools import ISO, SECONDS, in_text
 
 NAME = "telegram"

@@ -6,8 +6,9 @@ from typing import Any
 
 import msgspec
 
+from covmis_build.archive.dates import iso
 from covmis_build.archive.formats.decoding import decoded
-from covmis_build.archive.formats.post import Post, iso, unescaped
+from covmis_build.archive.formats.post import Post, unescaped
 from covmis_build.archive.formats.tiktok import made as tiktok_post
 from covmis_build.archive.ids import x_id
 
