@@ -73,8 +73,8 @@ def read_x_v2(path):
 
 
 def rank(post):
-    """Of several copies the highest counts: retrieved last, then the longest text, then most cells filled. [reference/tables]"""
-    return post.retrieved_at, len(post.text), sum(map(bool, post))
+    """Of several copies the highest counts: retrieved last, then the longest text, then by columns. [reference/tables]"""
+    return post.retrieved_at, len(post.text), post[1:]
 
 
 def copies(posts):

@@ -8,8 +8,10 @@ import random
 import re
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import t as student
 
 import covmis_build as covmis
 from tests.specification import (
@@ -103,6 +105,32 @@ def test_inclusion_probabilities(block) -> None:
         ours = {kind: float(p) for kind, p in sampling.probabilities(counts, per_kind, per_claim).items()}
         result.rows("probabilities", covmis.inclusion_probabilities(counts, per_kind, per_claim), ours)
         assert not result.differences, str(result)
+
+
+def test_the_worked_interval_of_the_page() -> None:
+    y, pi = np.array([1, 0, 1, 1]), np.array([0.5, 0.25, 1, 0.5])
+    s = (1 / pi) / np.sum(1 / pi)
+    u = np.sum(s * y)
+    v, df = np.sum((1 - pi) * (s * (y - u)) ** 2), estimates.kish(np.sqrt(1 - pi) * s) - 1
+    n_eff = 1 / np.sum((1 - pi) * s**2)
+    n = u * (1 - u) / v
+    t = student.ppf(0.975, df)
+    ends = estimates.wilson(u, n, df)
+    found = covmis.estimate(y, pi)
+    assert (found.value, found.low, found.high) == pytest.approx((u, *ends))
+    page = (
+        (DOCS / "explanation/intervals.md")
+        .read_text("utf-8")
+        .partition("**Example.**")[2]
+        .partition("###")[0]
+    )
+    told = (
+        {f"{x:.4g}" for x in (df, n, t, t**2 / n)}
+        | {f"{x:.3f}" for x in (u, *ends)}
+        | {f"{v:.4f}", f"{n_eff:.4f}"}
+    )
+    assert n < n_eff
+    assert [x for x in told if x not in page] == []
 
 
 def test_a_difference_names_seed_rule_row_and_both_values() -> None:
