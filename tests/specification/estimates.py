@@ -23,7 +23,7 @@ def corrected(sample, label, size):
     y, later = (sample.label == label).astype(float), {}
     for rule in sorted(set(sample.rule[sample.audited]) - {""}):
         here = (sample.rule == rule) & sample.audited
-        w = (size / (sample.p_claim * sample.p_sample * sample.p_audit))[here]
+        w = size[here] / (sample.p_claim * sample.p_sample * sample.p_audit)[here]
         parts = (w / w.sum()) ** 2 * (1 - sample.p_sample * sample.p_audit)[here]
         share = float(np.average((sample.label == label)[here], weights=w))
         variance = float(np.sum(parts * ((sample.label == label)[here] - share) ** 2))

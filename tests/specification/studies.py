@@ -85,11 +85,11 @@ class Plan:
 
 
 def plan(seed):
-    """The study of a seed: every third one is annotated, a few of these are released."""
+    """The study of a seed: every sixth one is annotated, every second of these released."""
     r = random.Random(seed)
     claims = list(make_claims(r))
     posts = copied(r, list(make_posts(r, claims, r.choice([20, 40, 80, 80, 120, 250]))))
-    return Plan(seed, r, claims, posts, make_settings(r, seed), seed % 3 == 0, seed % 12 == 0)
+    return Plan(seed, r, claims, posts, make_settings(r, seed), seed % 6 == 0, seed % 12 == 0)
 
 
 def make_claims(r):
