@@ -325,7 +325,7 @@ class Sampling:
 
     @property
     def quotas(self) -> int:
-        """The posts of a claim that the quotas of all query types require: `per_claim` is at least as large."""
+        """The posts of a claim that the quotas of all query types require; they take precedence over `per_claim`."""
         return self.per_kind * len(KINDS)
 
 

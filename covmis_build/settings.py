@@ -225,12 +225,6 @@ def _conflicts(settings: Settings) -> Iterator[InputError]:
         )
     yield from _labels(settings.labels)
     yield from _retrieval(settings.retrieval)
-    if (quota := settings.sampling.quotas) > settings.sampling.per_claim:
-        yield InputError(
-            f"[sampling] per_kind = {settings.sampling.per_kind} posts for each of {len(KINDS)} query types are {quota}, more than "
-            f"per_claim = {settings.sampling.per_claim}",
-            remedy="Raise per_claim or lower per_kind",
-        )
     yield from _people(settings.annotation)
     for author in settings.release.authors:
         if author.orcid and not _is_orcid(author.orcid):

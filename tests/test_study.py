@@ -102,7 +102,6 @@ REFUSED = {
     "[retrieval] since must be an ISO date": "[retrieval]\nsince = 'yesterday'",
     "[retrieval] since is after until": "[retrieval]\nsince = '2021-01-01'\nuntil = '2020-01-01'",
     "Did you mean 'keywords'?": "[retrieval]\nrequire_match = ['keyword']",
-    "[sampling] per_kind = 7 posts for each of 4 query types are 28, more than per_claim = 24": "[sampling]\nper_kind = 7",
     "[labels] values must be at least two different labels": "[labels]\nvalues = ['a']",
     "[labels] order must name every label": "[labels]\norder = ['favor']",
     "[labels] keys must be 3 different keys": "[labels]\nkeys = ['1']",

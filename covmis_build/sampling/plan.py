@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from covmis_build.options import RANKED, TARGETS
+from covmis_build.options import KINDS, RANKED, TARGETS
 from covmis_build.records import independent
 from covmis_build.sampling.audit import upper_bound
 from covmis_build.sampling.automatic import automatic_label
@@ -108,11 +108,13 @@ def costs(
 
     Half-widths are of the Hájek share of unique posts, for a label with this share everywhere: for the whole population, and for
     the median claim. `certain` clusters add `certain_cost` items. `audit_bound` is the maximum error rate of automatic labels
-    compatible with an audit without errors. A target too small for the quotas gets smaller quotas.
+    compatible with an audit without errors. Another target that is too small for the quotas gets smaller ones.
     """
     rows = []
     for target in sorted({options.per_claim, *targets}):
-        quota = min(options.per_kind, target // 4)
+        quota = (
+            options.per_kind if target == options.per_claim else min(options.per_kind, target // len(KINDS))
+        )
         sampling = replace(options, per_claim=target, per_kind=quota)
         rows.append(_row(pool, sampling, annotation, seconds, share, level))
     return pd.DataFrame(rows, columns=COLUMNS)

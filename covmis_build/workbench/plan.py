@@ -84,7 +84,7 @@ def plan(request: Request) -> Response:
         "--share",
         f"{asked.share:g}",
         asked=asked,
-        least=max(settings.sampling.quotas, 1),
+        least=max(min(settings.sampling.quotas, settings.sampling.per_claim), 1),
         own=own,
         rows=rows,
         timed=timed,

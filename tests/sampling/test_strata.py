@@ -120,6 +120,16 @@ def test_the_plan_shows_strata_and_where_quotas_win(study):
     assert "claims the quotas alone ask for more than per_claim = 8" in words
 
 
+def test_quotas_take_precedence_over_the_target(study):
+    """Also without further strata: two posts of each query type, although three were asked for."""
+    study = with_settings(study.places.folder, strata_by=[], per_kind=2, per_claim=3, design="two_phase")
+    made = json.loads(covmis("sample", "--plan", "--targets", "8", "--study", study.places.folder, "--json"))
+    expected = sum(row["expected"] for row in made["strata"])
+    assert all(row["drawn"] == min(row["posts"], 2) for row in made["strata"] if row["posts"] > 3)
+    assert [plan["per_kind"] for plan in made["plans"]] == [2, 2]
+    assert made["plans"][0]["items"] == pytest.approx(expected)
+
+
 @pytest.mark.parametrize("design", ["poisson", "two_phase"])
 def test_release_and_estimates_follow(study, design):
     study = with_settings(study.places.folder, design=design)
