@@ -189,7 +189,7 @@ class Agreement(Result, Struct, frozen=True, kw_only=True):
         return pd.DataFrame(rows, columns=["name", "value", "low", "high", "over", "words"])
 
 
-def agreement(
+def agreement(  # noqa: PLR0913 - a table, the names of its columns, and what is asked, by name
     frame: Any,
     *,
     item: str = "item",
@@ -199,6 +199,7 @@ def agreement(
     round: str | None = None,  # noqa: A002 - the column's name in the tables
     labels: Sequence[str] | None = None,
     order: Sequence[str] | None = None,
+    brief: bool = False,
 ) -> Agreement:
     """Measure the agreement between annotators.
 
@@ -206,7 +207,8 @@ def agreement(
     the annotator columns (default: all but item, claim and round), and the index names the items if no column does. `claim` and
     `round` name columns (default: claim or claim_id, and round, if present; items may be item_id). `labels` declares the
     scheme (default: the labels that occur). `order` declares ordered labels, which adds weighted kappa and the ordinal and
-    interval alphas. A row or cell without a label means that this annotator has not labelled the item.
+    interval alphas. A row or cell without a label means that this annotator has not labelled the item. `brief` leaves out what
+    the board does not show: kappa's standard error and maximum, pairs, rounds, drift.
 
     >>> import pandas as pd
     >>> wide = pd.DataFrame({"item": [1, 2, 3, 4], "x": list("aabb"), "y": list("abbb")})
@@ -217,7 +219,9 @@ def agreement(
     rows = long_rows(frame, item, annotator, label, claim, round)
     rows, classes = in_scheme(rows, labels, order)
     matrix = label_matrix(rows, classes)
-    compared = coefficients(matrix, ordered=bool(order))
+    compared = coefficients(matrix, ordered=bool(order), brief=brief)
+    if brief:
+        return replace(compared, by_claim=by_group(rows, classes, "claim", ClaimAgreement))
     rounds = by_round(rows, classes)
     test, same_or_not = homogeneity(rounds)
     pairs = itertools.combinations(range(len(matrix.people)), 2)
@@ -236,7 +240,7 @@ def agreement(
     )
 
 
-def coefficients(matrix: LabelMatrix, *, ordered: bool) -> Agreement:
+def coefficients(matrix: LabelMatrix, *, ordered: bool, brief: bool = False) -> Agreement:
     """Compute all coefficients of these labels, with a note for each undefined one."""
     classes = max(len(matrix.classes), 2)
     counts = c.label_counts(matrix.codes, classes)
@@ -257,9 +261,9 @@ def coefficients(matrix: LabelMatrix, *, ordered: bool) -> Agreement:
         items_with_two_labels=double,
         answers=int(counts.sum()),
         claims=len(set(matrix.claims)) if matrix.claims else None,
-        kappa=headline(matrix.codes, classes, matrix.claims, why=why),
+        kappa=headline(matrix.codes, classes, matrix.claims, why=why, error=not brief),
         raw=replace(figure("Raw agreement", shares, _without_chance, bounds=UNIT), words=""),
-        kappa_max=number(c.kappa_max(tables.sum(0))) if tables is not None else None,
+        kappa_max=None if tables is None or brief else number(c.cohen_details(tables.sum(0)).maximum),
         weighted_kappa={
             name: figure(f"Weighted kappa, {name}", tables_of, partial(c.cohen_chance, weights=name))
             if tables is not None
@@ -320,7 +324,7 @@ def _pair_agreement(matrix: LabelMatrix, first: int, second: int) -> PairAgreeme
         items=int(table.sum()),
         raw_agreement=number(c.observed(table)),
         kappa=PairKappa(kappa.value, kappa.error, kappa.low, kappa.high),
-        kappa_max=number(c.kappa_max(table)),
+        kappa_max=number(c.cohen_details(table).maximum),
         table=table[:classes, :classes].astype(int).tolist(),
         bowker=bowker(table),
         stuart_maxwell=stuart_maxwell(table),

@@ -65,7 +65,10 @@ def by_round(rows: pd.DataFrame, classes: Sequence[str], column: str = "round") 
     """Kappa of each round, with its interval."""
     if column not in rows.columns:
         return []
-    return [_agreement(str(name), part, classes) for name, part in rows.groupby(column, sort=True)]
+    error = column == "round"  # the test whether rounds are equal needs it; other groups do not show it
+    return [
+        _agreement(str(name), part, classes, error=error) for name, part in rows.groupby(column, sort=True)
+    ]
 
 
 def by_group(
@@ -78,12 +81,12 @@ def by_group(
     ]
 
 
-def _agreement(round_: str, rows: pd.DataFrame, classes: Sequence[str]) -> RoundAgreement:
+def _agreement(round_: str, rows: pd.DataFrame, classes: Sequence[str], *, error: bool) -> RoundAgreement:
     matrix = label_matrix(rows, classes)
     size = max(len(classes), 2)
     counts = label_counts(matrix.codes, size)
     agree, pairs = agreement_sums(counts).sum(0)[[1, 0]]
-    kappa = headline(matrix.codes, size)
+    kappa = headline(matrix.codes, size, error=error)
     return RoundAgreement(
         round=round_,
         items=len(matrix.items),

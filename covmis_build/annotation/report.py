@@ -240,14 +240,19 @@ def against(figure: Figure, least: float, *, claims: int | None, posts: int) -> 
     return f"Target {least:g} cannot be decided: {told}. {more}"
 
 
-def findings(frozen: pd.DataFrame, labels: pd.DataFrame, scheme: Labels, per_item: int) -> Findings:
-    """Compare the independent labels of these frozen items. Pilot items are included only if all items are."""
+def findings(
+    frozen: pd.DataFrame, labels: pd.DataFrame, scheme: Labels, per_item: int, *, brief: bool = False
+) -> Findings:
+    """Compare the independent labels of these frozen items. Pilot items are included only if all items are.
+
+    `brief` leaves out what the board does not show.
+    """
     counted = frozen if frozen["pilot"].all() else frozen[~frozen["pilot"].astype(bool)]
     given = comparison(counted[counted["automatic_label"] == ""], labels)
     people = for_people(counted)
     answers = answered(counted, labels)
     return Findings(
-        agreement=agreement_of(counted, labels, scheme),
+        agreement=agreement_of(counted, labels, scheme, brief=brief),
         disagreements=tuple(cases(counted, answers, per_item)),
         machines=tuple(beside_people(given, scheme.values)),
         scope=Scope(
@@ -261,15 +266,17 @@ def findings(frozen: pd.DataFrame, labels: pd.DataFrame, scheme: Labels, per_ite
             invalid=int((present(labels)["status"] == Status.INVALID).sum()),
             labels_of_another_text=len(stale(labels, frozen)),
         ),
-        audit=audit(counted, labels),
+        audit=None if brief else audit(counted, labels),
         claims=dict(zip(counted["claim_id"], counted["claim"], strict=True)),
     )
 
 
-def agreement_of(frozen: pd.DataFrame, labels: pd.DataFrame, scheme: Labels) -> Agreement:
+def agreement_of(
+    frozen: pd.DataFrame, labels: pd.DataFrame, scheme: Labels, *, brief: bool = False
+) -> Agreement:
     """Compute agreement on these items without automatic labels."""
     given = comparison(frozen[frozen["automatic_label"] == ""], labels)
-    return agreement(by_people(given), labels=scheme.values, order=scheme.order or None)
+    return agreement(by_people(given), labels=scheme.values, order=scheme.order or None, brief=brief)
 
 
 def comparison(frozen: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:

@@ -66,15 +66,17 @@ def write_reports(
     return Report(own, summary, tuple(f"annotation/{name}" for name in files), target, guideline)
 
 
-def findings_of_rounds(rounds: Sequence[RoundFolder], scheme: Labels, per_item: int) -> Findings | None:
-    """Return agreement over these rounds except pilots; None if no others exist."""
+def findings_of_rounds(
+    rounds: Sequence[RoundFolder], scheme: Labels, per_item: int, *, brief: bool = False
+) -> Findings | None:
+    """Return agreement over these rounds except pilots; None if no others exist. `brief`: what the board shows."""
     counted = [round_ for round_ in rounds if not round_.pilot]
     if not counted:
         return None
     frozen = pd.concat([round_.items() for round_ in counted], ignore_index=True)
     parts = [part for part in (round_.labels() for round_ in counted) if len(part)]
     labels = pd.concat(parts, ignore_index=True) if parts else counted[0].labels()
-    return findings(frozen, labels, scheme, per_item)
+    return findings(frozen, labels, scheme, per_item, brief=brief)
 
 
 def guideline_note(rounds: Path, round_: RoundFolder) -> str:

@@ -92,10 +92,9 @@ def mcnemar_p(only_first: int, only_second: int) -> float:
     >>> round(mcnemar_p(9, 1), 6)
     0.021484
     """
-    from scipy.stats import binom
+    from statsmodels.stats.contingency_tables import mcnemar
 
-    discordant = only_first + only_second
-    return float(min(1.0, 2 * binom.cdf(min(only_first, only_second), discordant, 0.5)))
+    return float(mcnemar([[0, only_first], [only_second, 0]], exact=True).pvalue)
 
 
 def _swaps(units: int, replicates: int, seed: int, *, exact: bool) -> Iterator[Array]:
@@ -185,11 +184,11 @@ def holm(p_values: Array) -> Array:
     >>> holm(np.array([0.01, 0.04, 0.03])).round(6).tolist()
     [0.03, 0.06, 0.06]
     """
-    order = np.argsort(p_values, kind="stable")
-    stepped = np.maximum.accumulate(p_values[order] * np.arange(len(p_values), 0, -1))
-    adjusted = np.empty_like(p_values)
-    adjusted[order] = np.minimum(stepped, 1.0)
-    return adjusted
+    if len(p_values) < 2:  # nothing to adjust, nothing to load
+        return p_values
+    from statsmodels.stats.multitest import multipletests
+
+    return np.asarray(multipletests(p_values, method="holm")[1])
 
 
 def welch(first: Array, second: Array) -> tuple[float, float]:

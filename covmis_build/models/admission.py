@@ -324,16 +324,12 @@ def admit(
 
 def decide(p_values: Mapping[str, float], q: float = Q) -> Verdict:
     """Apply the Benjamini-Yekutieli correction; an undefined p is never a win."""
-    people = list(p_values)
-    order = sorted(
-        range(len(people)), key=lambda at: (math.isnan(p_values[people[at]]), p_values[people[at]])
-    )
-    harmonic = sum(1 / rank for rank in range(1, len(people) + 1))
-    last = 0
-    for rank, at in enumerate(order, 1):
-        if p_values[people[at]] <= rank / len(people) * q / harmonic:
-            last = rank
-    return Verdict(dict(p_values), tuple(people[at] for at in order[:last]))
+    from statsmodels.stats.multitest import multipletests
+
+    tested = np.nan_to_num(np.fromiter(p_values.values(), dtype=float), nan=1.0)
+    wins = multipletests(tested, q, method="fdr_by")[0] if len(tested) else ()
+    best_first = sorted(zip(tested, p_values, wins, strict=True), key=lambda row: row[0])
+    return Verdict(dict(p_values), tuple(person for _, person, won in best_first if won))
 
 
 def _differences(given: Mapping[str, str], machine: str) -> dict[str, int]:

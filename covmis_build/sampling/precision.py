@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from covmis_build.errors import InputError
-from covmis_build.stats.coefficients import cohen_influence, cohen_kappa
+from covmis_build.stats.coefficients import cohen_details, cohen_kappa
 from covmis_build.stats.intervals import reach_of
 
 if TYPE_CHECKING:
@@ -122,14 +122,14 @@ def precision(
 ) -> Precision:
     """Compute plans for kappa, a share and a difference; `design_effect` is that of the sample's weights."""
     deff = clustering([posts] * claims)
-    variance = cohen_influence(table_of_kappa(SHARES, TARGET_KAPPA))
+    error = cohen_details(table_of_kappa(SHARES, TARGET_KAPPA)).error  # of one item: the table holds shares
     return Precision(
         claims,
         posts,
         deff,
         claims * posts / deff,
         TARGET_KAPPA,
-        Z95 * math.sqrt(variance * deff / (claims * posts)),
+        Z95 * error * math.sqrt(deff / (claims * posts)),
         labels_for_share(share, 0.1, design_effect),
         labels_for_share(share, 0.1, design_effect, r_squared),
         r_squared,

@@ -15,7 +15,7 @@ from msgspec import UNSET, Struct, UnsetType
 from covmis_build.stats.coefficients import (
     agreement_sums,
     cohen_chance,
-    cohen_error,
+    cohen_details,
     coincidences,
     corrected,
     fleiss_chance,
@@ -178,15 +178,19 @@ def _pulls(
     return pulls, (pairs.sum(1) + pairs.sum(2)) / 2
 
 
-def headline(codes: Codes, classes: int, claims: Sequence[str] | None = None, *, why: str = "") -> Figure:
+def headline(
+    codes: Codes, classes: int, claims: Sequence[str] | None = None, *, why: str = "", error: bool = True
+) -> Figure:
     """Return Cohen's kappa for two annotators, Fleiss' for more, from codes (items, annotators).
+
+    `error=False` leaves out Cohen's standard error, for which statsmodels is loaded.
 
     >>> print(headline(np.array([[0, 0], [1, 1], [1, 0], [1, 1], [0, 0]]), 2))
     Cohen's kappa 0.62 (-0.56 to 0.97, 95% interval over items: poor to almost perfect)
     """
     if codes.shape[1] != 2:
         return fleiss(codes, classes, claims, why=why)
-    se = cohen_error(pairs_of(codes, classes).sum(0))
+    se = cohen_details(pairs_of(codes, classes).sum(0)).error if error else None
     return coefficient(
         "Cohen's kappa",
         partial(pairs_of, classes=classes),

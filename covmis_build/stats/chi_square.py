@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -38,38 +37,37 @@ def one_mean(estimates: Sequence[tuple[float, float]]) -> tuple[ChiSquare, float
     >>> round(test.statistic, 6), test.df, round(test.p, 3), round(mean, 6)
     (2.0, 1, 0.157, 0.7)
     """
-    weights = [1 / error**2 for _, error in estimates]
-    mean = sum(weight * value for weight, (value, _) in zip(weights, estimates, strict=True)) / sum(weights)
-    statistic = sum(
-        weight * (value - mean) ** 2 for weight, (value, _) in zip(weights, estimates, strict=True)
-    )
-    return chi_square(statistic, len(estimates) - 1), mean
+    import numpy as np
+    from statsmodels.stats.meta_analysis import combine_effects
+
+    values, errors = np.array(estimates, dtype=float).T
+    with np.errstate(all="ignore"):  # it also fits random effects
+        pooled = combine_effects(values, errors**2, method_re="dl")
+    statistic = max(float(pooled.q), 0.0)  # a difference of two sums: rounding may leave less than 0
+    return chi_square(statistic, len(estimates) - 1), float(pooled.mean_effect_fe)
 
 
 def bowker(table: Array) -> ChiSquare | None:
     """Bowker's test of symmetry: whether both annotators confuse labels in the same way."""
-    cells = [
-        (float(table[a, b]), float(table[b, a])) for a, b in itertools.combinations(range(len(table)), 2)
-    ]
-    met = [(there, back) for there, back in cells if there + back > 0]
-    if not met:
-        return None
-    statistic = sum((there - back) ** 2 / (there + back) for there, back in met)
-    return chi_square(statistic, len(met))
+    import numpy as np
+    from statsmodels.stats.contingency_tables import SquareTable
+
+    # statsmodels counts a degree of freedom for every two labels, also for those that nobody confused
+    df = int(np.count_nonzero(np.triu(table + table.T, 1)))
+    return chi_square(float(SquareTable(table, shift_zeros=False).symmetry().statistic), df) if df else None
 
 
 def stuart_maxwell(table: Array) -> ChiSquare | None:
     """Stuart and Maxwell's test: whether both annotators use each label equally often."""
     import numpy as np
+    from statsmodels.stats.contingency_tables import SquareTable
 
+    # statsmodels has no answer if a label was never confused
     met = np.flatnonzero(table.sum(0) + table.sum(1) - 2 * np.diag(table) > 0)
     if len(met) < 2:
         return None
     cells = table[np.ix_(met, met)]
-    apart = (cells.sum(1) - cells.sum(0))[:-1]
-    spread = -(cells + cells.T)[:-1, :-1]
-    np.fill_diagonal(spread, (cells.sum(1) + cells.sum(0) - 2 * np.diag(cells))[:-1])
-    if np.linalg.matrix_rank(spread) < len(spread):
+    spread = np.diag(cells.sum(1) + cells.sum(0)) - cells - cells.T
+    if np.linalg.matrix_rank(spread[:-1, :-1]) < len(met) - 1:
         return None
-    statistic = float(apart @ np.linalg.solve(spread, apart))
-    return chi_square(statistic, len(apart))
+    return chi_square(float(SquareTable(cells, shift_zeros=False).homogeneity().statistic), len(met) - 1)

@@ -77,15 +77,6 @@ def closeness(classes: int, weights: Weights = "none") -> Array:
     return np.asarray({"none": 1.0 - (steps > 0), "linear": 1 - steps, "quadratic": 1 - steps**2}[weights])
 
 
-def kappa_max(table: ArrayLike) -> Array:
-    """Return the maximum kappa given the two annotators' label frequencies."""
-    cells = np.asarray(table, float)
-    total = cells.sum((-2, -1))
-    rows, columns = cells.sum(-1), cells.sum(-2)
-    expected = _over((rows * columns).sum(-1), total**2)
-    return _over(_over(np.minimum(rows, columns).sum(-1), total) - expected, 1 - expected)
-
-
 def agreement_sums(counts: Array, weights: Weights = "none") -> Array:
     """Return the summands of Fleiss' kappa, AC1 and PABAK (weighted: AC2 and others), one row per item: (items, 2 + 2 C).
 
@@ -142,24 +133,33 @@ def cohen_chance(table: ArrayLike, weights: Weights = "none") -> Chance:
 
 def cohen_kappa(table: ArrayLike, weights: Weights = "none") -> Array:
     """Cohen's kappa of a table of two annotators, optionally weighted by the distance of ordered classes."""
+    # statsmodels has it for one table (0.08 ms); measures ask for 2,000 replicates at once (0.5 ms in all, not 160)
     return corrected(cohen_chance(table, weights))
 
 
-def cohen_influence(shares: Array) -> float:
-    """Return the variance of one item's influence on Cohen's kappa, from the shares of the table."""
-    agree, expected = (float(part) for part in cohen_chance(shares))
-    rows, columns = shares.sum(1), shares.sum(0)
-    pull = (np.eye(len(shares)) - agree) / (1 - expected)
-    pull = pull - (1 - agree) / (1 - expected) ** 2 * (columns[:, None] + rows[None, :] - 2 * expected)
-    return float(np.sum(shares * pull**2))
+class CohenDetails(NamedTuple):
+    """What belongs to Cohen's kappa of one table; NaN if kappa is undefined."""
+
+    error: float
+    """The standard error over items (Fleiss, Cohen and Everitt 1969)."""
+    maximum: float
+    """The largest kappa that the two annotators' label frequencies allow."""
 
 
-def cohen_error(table: Array) -> float:
-    """The standard error over items of Cohen's kappa (Fleiss, Cohen and Everitt 1969); NaN if undefined."""
+def cohen_details(table: ArrayLike) -> CohenDetails:
+    """Return the standard error and the maximum of Cohen's kappa, from counts or, for one item's error, from shares.
+
+    >>> [round(part, 4) for part in cohen_details([[52, 4, 9], [3, 31, 6], [7, 5, 27]])]
+    [0.0534, 0.9536]
+    """
+    from statsmodels.stats.inter_rater import cohens_kappa  # 1.7 CPU s with scipy.stats: docs/decisions/0140
+
     if np.isnan(cohen_kappa(table)):
-        return float("nan")
-    variance = cohen_influence(table / table.sum()) / float(table.sum())
-    return math.sqrt(variance) if variance > 1e-15 else 0.0
+        return CohenDetails(math.nan, math.nan)
+    with np.errstate(all="ignore"):  # also tests kappa = 0, and divides by an error of 0
+        theirs = cohens_kappa(table)
+    variance = float(theirs.var_kappa)
+    return CohenDetails(math.sqrt(variance) if variance > 1e-15 else 0.0, float(theirs.kappa_max))
 
 
 def scott_chance(table: ArrayLike) -> Chance:
@@ -184,6 +184,7 @@ def fleiss_chance(sums: ArrayLike, weights: Weights = "none") -> Chance:
 
 def fleiss_kappa(sums: ArrayLike) -> Array:
     """Fleiss' kappa from summed `agreement_sums`, generalised to any number of labels per item (Gwet 2014)."""
+    # statsmodels' refuses items with a missing label
     return corrected(fleiss_chance(sums))
 
 

@@ -134,8 +134,12 @@ def of_items(share: float, n: float, level: float = 0.95) -> tuple[float | None,
     >>> of_items(1.0, 1), [round(end, 3) for end in of_items(0.0, 30)]
     ((None, None), [0.0, 0.114])
     """
-    low, high = interval(share, 0.0, n, level=level)
-    return (None, None) if math.isnan(low) else (low, high)
+    from statsmodels.stats.proportion import proportion_confint
+
+    if math.isnan(share) or n < FEWEST:
+        return None, None
+    low, high = proportion_confint(share * n, n, 1 - level, method="wilson")
+    return max(0.0, float(low)) if share > 0 else 0.0, min(1.0, float(high)) if share < 1 else 1.0
 
 
 def in_percent(low: float | None, high: float | None, digits: int = 0) -> str:

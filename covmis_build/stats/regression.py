@@ -8,7 +8,8 @@ survey::svyglm. Standard errors are sandwich estimates over rows or claims.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+import warnings
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -53,14 +54,16 @@ def regress(
 
     `n` rows are labelled, with probabilities `chances`. `claims` has each row's claim number: errors are then over claims.
     """
-    beta, bread, fitted = _solved(x, y, weights, family)
-    score = x * (weights * (y - fitted))[:, None]
-    if claims is not None:
-        score = np.stack([np.bincount(claims, column) for column in score.T], axis=1)
-    units = len(score)
-    centred = score - score.mean(0)
-    inverse = np.linalg.inv(bread)
-    covariance = units / max(units - 1, 1) * inverse @ (centred.T @ centred) @ inverse
+    from statsmodels.stats.sandwich_covariance import cov_cluster, cov_white_simple
+
+    fit = _fitted(x, y, weights, family)
+    units = len(x) if claims is None else int(claims.max()) + 1
+    sandwich = (
+        cov_white_simple(fit, use_correction=False)
+        if claims is None
+        else cov_cluster(fit, claims, use_correction=False)
+    )
+    covariance = units / max(units - 1, 1) * sandwich
     if claims is None:
         degrees, over = effective(1 / chances) - x.shape[1], Over.POSTS
         why = (
@@ -75,31 +78,37 @@ def regress(
         why = f"nothing varies: {SEPARATED}"
     coefficients = [
         Estimate(float(value), float(variance), n, math.inf, degrees, ANY, over, level, why)
-        for value, variance in zip(beta, np.diag(covariance), strict=True)
+        for value, variance in zip(fit.params, np.diag(covariance), strict=True)
     ]
     return Fit(coefficients, covariance)
 
 
-def _solved(x: Floats, y: Floats, weights: Floats, family: str) -> tuple[Floats, Floats, Floats]:
-    """Run Newton's iteration. Returns the coefficients, the derivative of the equations, and the fitted means."""
-    beta = np.zeros(x.shape[1])
-    for _ in range(STEPS):
-        fitted, slope = _mean(x @ beta, family)
-        bread = x.T @ (x * (weights * slope)[:, None])
-        try:
-            step = np.linalg.solve(bread, x.T @ (weights * (y - fitted)))
-        except np.linalg.LinAlgError:
-            raise _undetermined() from None
-        beta = beta + step
-        if np.abs(step).max() < CLOSE * (1 + np.abs(beta).max()):
-            if np.linalg.cond(bread) > LARGE:
-                raise _undetermined()
-            fitted, slope = _mean(x @ beta, family)
-            return beta, x.T @ (x * (weights * slope)[:, None]), fitted
-    raise InputError(
-        f"the logistic regression does not converge: {SEPARATED}",
-        remedy="Leave it out, join its rare values, or fit a linear one",
-    )
+def _fitted(x: Floats, y: Floats, weights: Floats, family: str) -> Any:
+    """Fit the generalised linear model by Newton's iteration."""
+    from statsmodels.genmod.families import Binomial, Gaussian
+    from statsmodels.genmod.generalized_linear_model import GLM
+
+    if np.linalg.cond(x.T @ (x * weights[:, None])) > LARGE:
+        raise _undetermined()
+    model = GLM(y, x, Binomial() if family == LOGISTIC else Gaussian(), var_weights=weights)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # of separation, which is looked for below
+        # With predictions, outcomes lie outside 0 to 1: their deviance says nothing. The sandwich needs no scale.
+        fit = model.fit(
+            start_params=np.zeros(x.shape[1]),
+            maxiter=STEPS,
+            tol_criterion="params",
+            atol=CLOSE,
+            rtol=CLOSE,
+            scale=1.0,
+        )
+        bread = model.hessian(fit.params)
+    if not (fit.converged and np.isfinite(bread).all() and np.linalg.cond(bread) <= LARGE):
+        raise InputError(
+            f"the logistic regression does not converge: {SEPARATED}",
+            remedy="Leave it out, join its rare values, or fit a linear one",
+        )
+    return fit
 
 
 def _undetermined() -> InputError:
@@ -107,10 +116,3 @@ def _undetermined() -> InputError:
         "the covariates do not determine the coefficients: one follows from the others, or a value has no labelled post",
         remedy="Leave one out, or join rare values",
     )
-
-
-def _mean(linear: Floats, family: str) -> tuple[Floats, Floats]:
-    if family == LINEAR:
-        return linear, np.ones(len(linear))
-    fitted = 1 / (1 + np.exp(-np.clip(linear, -30, 30)))
-    return fitted, fitted * (1 - fitted)

@@ -161,12 +161,28 @@ def test_three_people_get_fleiss_and_every_pair():
 
 @given(st.lists(st.lists(st.integers(1, 30), min_size=3, max_size=3), min_size=3, max_size=3).map(np.array))
 @settings(max_examples=30)
-def test_bowker_and_stuart_maxwell_are_statsmodels(table):
-    from statsmodels.stats.contingency_tables import SquareTable
+def test_bowker_and_stuart_maxwell_are_their_definitions(table):
+    pairs = [(table[a, b], table[b, a]) for a, b in ((0, 1), (0, 2), (1, 2))]
+    statistic = sum((there - back) ** 2 / (there + back) for there, back in pairs)
+    assert (bowker(table).statistic, bowker(table).df) == (pytest.approx(statistic, abs=1e-9), 3)
+    # Fleiss and Everitt (1971): for three labels, from the pairs' mean confusions and the margins' differences
+    d = table.sum(1) - table.sum(0)
+    n = {frozenset((a, b)): (table[a, b] + table[b, a]) / 2 for a, b in ((0, 1), (0, 2), (1, 2))}
+    above = sum(n[frozenset({0, 1, 2} - {at})] * d[at] ** 2 for at in range(3))
+    n01, n02, n12 = (n[frozenset(two)] for two in ((0, 1), (0, 2), (1, 2)))
+    below = 2 * (n01 * n02 + n01 * n12 + n02 * n12)
+    assert (stuart_maxwell(table).statistic, stuart_maxwell(table).df) == (
+        pytest.approx(above / below, abs=1e-9),
+        2,
+    )
 
-    theirs = SquareTable(table, shift_zeros=False)
-    assert bowker(table).p == pytest.approx(theirs.symmetry().pvalue, abs=1e-9)
-    assert stuart_maxwell(table).p == pytest.approx(theirs.homogeneity().pvalue, abs=1e-9)
+
+def test_labels_that_nobody_confused_cost_no_degree_of_freedom():
+    table = np.array([[5.0, 4, 0, 0], [1, 5, 0, 0], [0, 0, 3, 0], [0, 0, 0, 0]])
+    assert (bowker(table).statistic, bowker(table).df) == (pytest.approx(9 / 5), 1)
+    assert (stuart_maxwell(table).statistic, stuart_maxwell(table).df) == (pytest.approx(9 / 5), 1)
+    assert bowker(np.diag([3.0, 4])) is None
+    assert stuart_maxwell(np.diag([3.0, 4])) is None
 
 
 def test_rounds_that_differ_are_told_apart_and_small_ones_are_warned_of():

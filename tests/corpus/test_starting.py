@@ -22,12 +22,17 @@ def study(annotated, tmp_path_factory):
 
 @pytest.mark.parametrize(
     ("command", "further"),
-    [("status", {"scipy", "pandas"}), ("run", {"scipy", "pandas"}), ("estimate", set())],
-    ids=["status", "run", "estimate"],
+    [
+        ("status", {"scipy", "pandas"}),
+        ("run", {"scipy", "pandas"}),
+        ("estimate", set()),
+        ("round board", set()),
+    ],
+    ids=["status", "run", "estimate", "board"],
 )
 def test_what_is_not_used_is_not_loaded(study, monkeypatch, command, further):
     monkeypatch.chdir(study)
-    modules = loaded(command)
+    modules = loaded(*command.split())
     assert "pyarrow.parquet" in modules  # it has done its work
     assert modules & (NEVER | further) == set()
 

@@ -76,8 +76,32 @@ def test_cohen_is_statsmodels_and_scikit_learns(table):
     with np.errstate(all="ignore"):
         theirs = cohens_kappa(table)
     assert value == pytest.approx(theirs.kappa, abs=1e-10)
-    assert c.cohen_error(table.astype(float)) ** 2 == pytest.approx(max(theirs.var_kappa, 0), abs=1e-12)
-    assert c.kappa_max(table) == pytest.approx(theirs.kappa_max, abs=1e-10)
+    found = c.cohen_details(table)
+    assert found.error**2 == pytest.approx(slow_variance(table), abs=1e-12)
+    rows, columns = table.sum(1) / table.sum(), table.sum(0) / table.sum()
+    chance = rows @ columns
+    assert found.maximum == pytest.approx(
+        (np.minimum(rows, columns).sum() - chance) / (1 - chance), abs=1e-10
+    )
+
+
+def slow_variance(table):
+    """The variance of Cohen's kappa by its influence, cell by cell (Fleiss, Cohen and Everitt 1969)."""
+    shares = table / table.sum()
+    rows, columns, size = shares.sum(1), shares.sum(0), range(len(table))
+    same, chance = np.trace(shares), rows @ columns
+    total = 0.0
+    for a, b in itertools.product(size, size):
+        pull = ((a == b) - same) / (1 - chance)
+        pull -= (1 - same) / (1 - chance) ** 2 * (columns[a] + rows[b] - 2 * chance)
+        total += shares[a, b] * pull**2
+    return total / table.sum()
+
+
+def test_an_undefined_kappa_has_no_error_and_no_maximum():
+    for table in (np.zeros((2, 2)), np.array([[5, 0], [0, 0]])):
+        assert all(np.isnan(part) for part in c.cohen_details(table))
+    assert c.cohen_details(np.diag([3, 4])) == (0.0, 1.0)
 
 
 @given(tables)
@@ -158,7 +182,7 @@ def test_stacks_are_what_their_tables_are():
     def alpha(table):
         return c.corrected(c.alpha_chance(table))
 
-    for formula in (c.cohen_kappa, scott, c.kappa_max, c.observed, alpha):
+    for formula in (c.cohen_kappa, scott, c.observed, alpha):
         assert formula(stack) == pytest.approx([float(formula(table)) for table in stack])
 
 
