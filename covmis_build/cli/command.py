@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Any, get_type_hints
 
@@ -13,38 +13,10 @@ from typer import Exit
 
 from covmis_build.cli import console
 from covmis_build.cli.console import JsonOption, StudyOption
-from covmis_build.errors import CheckFailed
-from covmis_build.report.result import Result
 from covmis_build.study.study import Study, open_study
 
 if TYPE_CHECKING:
-    from covmis_build.report.summary import Summary
-
-
-@dataclass(frozen=True, repr=False)
-class Printed(Result):
-    """What a command prints that is more than one result, or none."""
-
-    data: Mapping[str, Any]
-    text: Summary
-    warnings: Sequence[str] = ()
-    failed: str = ""
-    """What the command refuses after it has printed."""
-    exit_code: int = 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """The object for programs."""
-        return dict(self.data)
-
-    @property
-    def summary(self) -> Summary:
-        """The words for people."""
-        return self.text
-
-    def check(self) -> None:
-        """Raise what fails."""
-        if self.failed:
-            raise CheckFailed(self.failed)
+    from covmis_build.report.result import Result
 
 
 def command(function: Callable[..., Result | None]) -> Callable[..., None]:

@@ -8,11 +8,10 @@ from typing import Annotated
 from typer import Argument, Option, Typer
 
 import covmis_build as covmis
-from covmis_build.cli.command import Printed
 from covmis_build.cli.console import say
 from covmis_build.cli.options import pairs_of
 from covmis_build.errors import InputError, counted
-from covmis_build.report.result import Result
+from covmis_build.report.result import Result, Told
 from covmis_build.report.summary import Listing
 
 app = Typer(no_args_is_help=True, help="Get and convert published stance corpora.")
@@ -35,7 +34,7 @@ def list_(home: HomeOption = None) -> Result:
     shown = [(row["name"], row["layout"] or "", row["scheme"], row["licence"]) for row in rows]
     listing = Listing(("name", "here as", "labels", "licence"), shown)
     more = "`covmis dataset show NAME` has terms, source and traps; `covmis dataset get NAME` fetches it or says how."
-    return Printed({"home": str(folder), "datasets": rows}, [listing, "", more])
+    return Told({"home": str(folder), "datasets": rows}, [listing, "", more])
 
 
 @app.command()
@@ -70,7 +69,7 @@ def get(
         )
     paths = covmis.datasets.fetch(name, covmis.datasets.corpora_folder(home))
     words = [f"Fetched {path}" for path in paths] or ["Everything is here already."]
-    return Printed({"name": name, "files": [str(path) for path in paths]}, words)
+    return Told({"name": name, "files": [str(path) for path in paths]}, words)
 
 
 @app.command()
@@ -123,7 +122,7 @@ def convert(
     shared = mixed.attrs["shared"]
     counts = mixed.groupby(["part", "label"], sort=False).size().reset_index(name="rows")
     also = f"; {counted(shared, 'posts')} in more than one corpus" if shared else ""
-    return Printed(
+    return Told(
         {"file": str(out), "rows": len(mixed), "shared": shared, "counts": counts},
         [counts.rename(columns={"part": "corpus"}), "", f"{counted(len(mixed), 'rows')} in {out}{also}"],
     )

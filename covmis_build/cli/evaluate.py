@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option, Typer
 
 import covmis_build as covmis
-from covmis_build.cli.command import Printed
 from covmis_build.cli.options import (
     ClustersOption,
     GoldArgument,
@@ -27,7 +26,7 @@ from covmis_build.cli.options import (
 )
 from covmis_build.engine import Progress, silent
 from covmis_build.errors import counted
-from covmis_build.report.result import Result
+from covmis_build.report.result import Result, Told
 
 if TYPE_CHECKING:
     from covmis_build.report.summary import Summary
@@ -253,14 +252,14 @@ def leakage(
         progress=progress,
     )
     keys: Summary = [] if shared.keys is None else ["", shared.keys, ""]
-    return Printed(
+    return Told(
         shared.to_dict(), [shared.to_frame(), *keys, *(shared.findings or ["Nothing is shared."])], notes
     )
 
 
 def _printed(
     results: Any, parts: Iterable[Any], files: list[Path] | None = None, *, read: dict[str, Any] | None
-) -> Printed:
+) -> Told:
     """Write the results to files, and print them with what was read and joined."""
     for file in files or ():
         results.write(file)
@@ -272,4 +271,4 @@ def _printed(
         ends.insert(
             0, f"Labels read from {', '.join(places)}. {counted(read['rows'], 'rows')} joined by {joined}."
         )
-    return Printed(results.to_dict() | (read or {}), [*parts, *ends])
+    return Told(results.to_dict() | (read or {}), [*parts, *ends])

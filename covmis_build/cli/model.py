@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option, Typer
 
 import covmis_build as covmis
-from covmis_build.cli.command import Printed
 from covmis_build.cli.console import StudyOption, warn
 from covmis_build.cli.options import (
     LabelsOption,
@@ -26,7 +25,7 @@ from covmis_build.cli.options import (
 from covmis_build.cli.verbs import verbs
 from covmis_build.engine import Progress, silent
 from covmis_build.errors import InputError, counted
-from covmis_build.report.result import Result
+from covmis_build.report.result import Result, Told
 
 if TYPE_CHECKING:
     from covmis_build.study.prompt import Questions as Asking
@@ -170,7 +169,7 @@ def train(
         progress=progress,
     )
     wrote = f"Wrote {out}/. Next: `covmis model predict {out} DATA --out FILE`."
-    return Printed({"model": str(out), **trained.to_dict()}, [*trained.summary, wrote])
+    return Told({"model": str(out), **trained.to_dict()}, [*trained.summary, wrote])
 
 
 @app.command()
@@ -194,7 +193,7 @@ def predict(
     page = str(errors) if errors is not None else None
     words = [f"Wrote {count:,} predictions to {out}."]
     words += [f"Wrote {page}. It has texts of posts in it: do not publish it."] if page else []
-    return Printed({"predictions": count, "file": str(out), "errors_page": page}, words)
+    return Told({"predictions": count, "file": str(out), "errors_page": page}, words)
 
 
 @app.command()
@@ -313,7 +312,7 @@ def ask(
     count = len(questions.items)
     warn(f"Posts are sent to {url} (model {model}): {counted(count, 'posts')} with their claims.")
     if not yes:
-        return Printed({"sent": 0, "items": count}, ["Nothing was sent. Add --yes to send."])
+        return Told({"sent": 0, "items": count}, ["Nothing was sent. Add --yes to send."])
     asked = questions.ask(
         server,
         Sampling(model, temperature, max_tokens, seed),
@@ -326,7 +325,7 @@ def ask(
     )
     answered = questions.read(journal, out)
     both = asked.to_dict() | answered.to_dict()
-    return Printed(both, [*asked.summary, *answered.summary], exit_code=3 if asked.left else 0)
+    return Told(both, [*asked.summary, *answered.summary], code=3 if asked.left else 0)
 
 
 verbs(app, "model")

@@ -7,10 +7,9 @@ from typing import Annotated, Any
 
 from typer import Option, Typer
 
-from covmis_build.cli.command import Printed
 from covmis_build.cli.options import LevelOption, RunOption
 from covmis_build.engine import Progress, silent
-from covmis_build.report.result import Result
+from covmis_build.report.result import Result, Told
 from covmis_build.study.study import Study
 
 app = Typer(no_args_is_help=True, help="Estimate how many relevant posts the queries miss.")
@@ -101,4 +100,4 @@ def report(
         page = study.places.relative(recall.write_page(report, missed))
         data |= {"page": page}
         shown = [*shown, f"Wrote {page}."]
-    return Printed(data, shown)
+    return Told(data, shown)

@@ -7,9 +7,8 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from covmis_build.cli.command import Printed
 from covmis_build.cli.verbs import Instead, made
-from covmis_build.report.result import Result
+from covmis_build.report.result import Result, Told
 from covmis_build.study.study import rebuild_published
 
 
@@ -40,7 +39,7 @@ def new(
 
     files = new_study(folder, title)
     words = f"Made {folder}/. Next: read {folder}/README.md, then `cd {folder}` and `covmis status`."
-    return Printed({"folder": str(folder), "title": title or folder.name, "files": files}, [words])
+    return Told({"folder": str(folder), "title": title or folder.name, "files": files}, [words])
 
 
 run = made("run")

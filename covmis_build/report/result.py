@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.report.summary import Listing, in_notebook
 from covmis_build.report.terminal import as_json, lines, names, plain
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     import pandas as pd
 
     from covmis_build.report.summary import Summary
@@ -69,3 +72,27 @@ class Result:
 
     def _repr_html_(self) -> str:
         return in_notebook([*getattr(self, "warnings", ()), *self.summary])
+
+
+@dataclass(frozen=True, repr=False)
+class Told(Result):
+    """The result of what has no record of its own: some words, and the same as an object."""
+
+    data: Mapping[str, Any]
+    text: Summary
+    warnings: Sequence[str] = ()
+    code: int = 0
+
+    @property
+    def exit_code(self) -> int:
+        """As it was given."""
+        return self.code
+
+    @property
+    def summary(self) -> Summary:
+        """Return the words."""
+        return self.text
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object."""
+        return dict(self.data)
