@@ -185,7 +185,7 @@ def operation(home: str) -> Operation:
         raise TypeError(f"{home} is no function")
     parameters, others = [], []
     for argument, default in _arguments(node):
-        hint = eval(ast.unparse(argument.annotation), names) if argument.annotation else None  # noqa: S307 - our own source
+        hint = _evaluated(argument.annotation, names) if argument.annotation else None
         described, about = _described(hint)
         if about is None:
             others.append(argument.arg)
@@ -195,6 +195,11 @@ def operation(home: str) -> Operation:
             value = REQUIRED if default is None else _value(default, module)
             parameters.append(Parameter(argument.arg, about, kind, many, value))
     return Operation(home, ast.get_docstring(node) or "", tuple(parameters), frozenset(others))
+
+
+def _evaluated(annotation: ast.expr, names: _Names) -> Any:
+    """What an annotation of our own source says."""
+    return eval(compile(ast.Expression(annotation), "annotation", "eval"), names)  # noqa: S307
 
 
 def _described(hint: Any) -> tuple[Any, About | None]:
@@ -240,22 +245,10 @@ def _source(module: str) -> ast.Module:
 
 @functools.cache
 def _names(module: str) -> _Names:
-    """The names that annotations of this module use: its own descriptions, those of other modules, and plain types."""
-    known = _Names(
-        {
-            name: globals()[name]
-            for name in ("About", "Annotated", "Iterable", "Literal", "Mapping", "Path", "Sequence")
-        }
-    )
-    for node in ast.walk(_source(module)):
-        if isinstance(node, ast.ImportFrom) and str(node.module).startswith(f"{__package__}."):
-            home = str(node.module).removeprefix(f"{__package__}.")
-            wanted = {one.name: one.asname or one.name for one in node.names}
-            for name, value in _descriptions(home):
-                if name in wanted:
-                    known[wanted[name]] = eval(ast.unparse(value), _names(home))  # noqa: S307
+    """The names that annotations of this module use: its own descriptions, those of this file, and plain types."""
+    known = _Names(globals())
     for name, value in _descriptions(module):
-        known[name] = eval(ast.unparse(value), known)  # noqa: S307
+        known[name] = _evaluated(value, known)
     return known
 
 

@@ -1,8 +1,8 @@
 """The command line: thin, and the only part that prints.
 
 One file a command group. A group with several commands (`covmis claims import|lint|select`) is a file with an
-`app = typer.Typer(...)`; single commands are plain functions. Both are listed in `GROUPS` and `COMMANDS` below,
-and loaded when the program starts: so no file of this package imports anything heavy outside its functions.
+`app = typer.Typer(...)`; single commands are plain functions. Both are listed in `GROUPS` and `COMMANDS` below. A start
+loads only the file of the command that was asked for; no file of this package imports anything heavy outside its functions.
 Every command's docstring is its help: one sentence, more if needed, and an `Example:` paragraph that starts with
 a backspace-free line like `Example: covmis run --force`. `command.py` gives each what all have.
 """
@@ -14,6 +14,7 @@ import importlib
 import logging
 import os
 import sys
+from collections.abc import MutableMapping
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, cast
 
 import typer
@@ -27,7 +28,7 @@ from covmis_build.errors import CovmisError
 from covmis_build.report.terminal import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 GROUPS = (
     "claims",
@@ -51,9 +52,64 @@ COMMANDS = {
 }  # fmt: skip
 """Single commands and the file in which each stands, as a function of the same name."""
 
+
+class _Commands(MutableMapping[str, Any]):
+    """The commands by name; each is made when it is asked for."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            if name not in list(self):
+                raise KeyError(name)
+            self._made[name] = _group(name) if name not in COMMANDS else _single(name)
+        return self._made[name]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self._made[name] = value
+
+    def __delitem__(self, name: str) -> None:
+        del self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([*(name.replace("_", "-") for name in GROUPS), *COMMANDS])
+
+    def __len__(self) -> int:
+        return len(GROUPS) + len(COMMANDS)
+
+
+def _group(name: str) -> Any:
+    """A group of commands from its file."""
+    group = importlib.import_module(f"covmis_build.cli.{name.replace('-', '_')}").app
+    for each in group.registered_commands:
+        each.epilog = ELSEWHERE
+        each.callback = command(each.callback)
+    info = typer.models.TyperInfo(group, name=name, cls=Group)
+    return typer.main.get_group_from_info(
+        info, pretty_exceptions_short=True, suggest_commands=True, rich_markup_mode=None
+    )
+
+
+def _single(name: str) -> Any:
+    """A command that is in no group."""
+    function = getattr(importlib.import_module(f"covmis_build.cli.{COMMANDS[name]}"), name)
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+    alone.command(name, epilog=ELSEWHERE)(command(function))
+    return typer.main.get_command(alone)
+
+
+class _Program(Program):
+    """The program with its commands."""
+
+    def __init__(self, **named: Any) -> None:
+        super().__init__(**named)
+        self.commands = cast("dict[str, Any]", _Commands())
+
+
 app = typer.Typer(
     name="covmis",
-    cls=Program,
+    cls=_Program,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -82,17 +138,6 @@ def program(
     console.loudness = verbose - quiet
     if quiet:
         logging.getLogger("covmis").setLevel(logging.ERROR)
-
-
-for _name in GROUPS:
-    _group = importlib.import_module(f"covmis_build.cli.{_name}").app
-    for _command in _group.registered_commands:
-        _command.epilog = ELSEWHERE
-        _command.callback = command(_command.callback)
-    app.add_typer(_group, name=_name.replace("_", "-"), cls=Group)
-for _name, _file in COMMANDS.items():
-    _function = getattr(importlib.import_module(f"covmis_build.cli.{_file}"), _name)
-    app.command(_name, epilog=ELSEWHERE)(command(_function))
 
 
 REFUSED = cast("type[Exception]", typer.BadParameter.__mro__[2])
