@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from covmis_build.text.near_duplicates import near_duplicate_groups, near_duplicate_pairs
     from covmis_build.text.urls import canonical_url
 
-__version__ = "0.2.0"
+__version__ = "0.3.0.dev0"
 
 _HOMES = {
     "BrokenIds": "errors",

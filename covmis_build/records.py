@@ -7,7 +7,7 @@ names the tables that have a column.
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self, get_args
 
 import pyarrow as pa
 
@@ -30,7 +30,7 @@ METRICS = pa.struct([("replies", COUNT), ("reposts", COUNT), ("likes", COUNT), (
 class Estimand(StrEnum):
     """What is counted."""
 
-    MESSAGES = "messages"
+    UNIQUE_POSTS = "unique_posts"
     POSTS = "posts"
     FRAME = "frame"
     """Posts of a recall round's frame that are about the claim, found by a query or not; each counts once for a claim."""
@@ -38,7 +38,12 @@ class Estimand(StrEnum):
     @property
     def in_words(self) -> str:
         """As tables and sentences for people name it."""
-        return {"messages": "unique posts", "posts": "all posts", "frame": "relevant posts"}[self]
+        return {"unique_posts": "unique posts", "posts": "all posts", "frame": "relevant posts"}[self]
+
+    @classmethod
+    def _missing_(cls, value: object) -> Self | None:
+        """Return what a release of 0.2 calls `messages`."""
+        return cls.UNIQUE_POSTS if value == "messages" else None
 
 
 @dataclass(frozen=True, slots=True)

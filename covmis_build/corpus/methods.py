@@ -167,7 +167,7 @@ def _annotation(facts: ReleaseFacts, numbers: Statistics) -> str:
 
 def _estimated(numbers: Statistics, how: str) -> str:
     """Return the weighted shares of unique posts, with their intervals."""
-    rows = numbers.shares[numbers.shares["estimand"] == "messages"].to_dict("records")
+    rows = numbers.shares[numbers.shares["estimand"] == "unique_posts"].to_dict("records")
     told = listed(
         f"{row['label']} {share(row['share'], 1)} ({between(row['low'], row['high'], '.1%') or row['why']})"
         for row in rows

@@ -18,7 +18,7 @@ SOURCES = {"title": "Title", "news_url": "URL", "fact_check_url": "URL", "keywor
 """Row groups of the paper's Table 4, which combines both kinds of URL."""
 
 ESTIMANDS = {
-    Estimand.MESSAGES: f"{Estimand.MESSAGES.in_words} that were retrieved and kept",
+    Estimand.UNIQUE_POSTS: f"{Estimand.UNIQUE_POSTS.in_words} that were retrieved and kept",
     Estimand.POSTS: f"{Estimand.POSTS.in_words}, near-duplicates included",
 }
 

@@ -90,14 +90,14 @@ def methods_sentences(
         yield from _assisted_sentences(shares)
     which = "of the pool" if ranked else "found"
     meant = {
-        Estimand.MESSAGES: f"unique posts {which}",
+        Estimand.UNIQUE_POSTS: f"unique posts {which}",
         Estimand.POSTS: f"posts {which} (near-duplicates included)",
     }
     for estimand, words in meant.items():
         pool = shares[(shares["scope"] == Scope.POOL) & (shares["estimand"] == estimand)]
         yield f"Of all {words}, estimated shares are: {_listed_shares(pool, 'share', 'low', 'high')}."
     if shares["by_people"].notna().any():
-        pool = shares[(shares["scope"] == Scope.POOL) & (shares["estimand"] == Estimand.MESSAGES)]
+        pool = shares[(shares["scope"] == Scope.POOL) & (shares["estimand"] == Estimand.UNIQUE_POSTS)]
         yield (
             "With each annotator's own labels, before any discussion or adjudication, the shares of unique posts are: "
             f"{_listed_shares(pool, 'by_people', 'by_people_low', 'by_people_high')}. These intervals include the differences between "
@@ -129,7 +129,7 @@ def _listed_shares(shares: pd.DataFrame, value: str, low: str, high: str) -> str
 
 def _assisted_sentences(shares: pd.DataFrame) -> Iterator[str]:
     """Describe the shift by predictions, and the effective size with them."""
-    pool = shares[(shares["scope"] == Scope.POOL) & (shares["estimand"] == Estimand.MESSAGES)]
+    pool = shares[(shares["scope"] == Scope.POOL) & (shares["estimand"] == Estimand.UNIQUE_POSTS)]
     parts = [
         f"{row['label']} λ = {row['strength']:.2f}, R² = {row['r_squared']:.2f}, {row['n']:,} labels give the precision of "
         f"{row['n'] / (1 - row['r_squared']):,.0f}"

@@ -67,9 +67,9 @@ def _plain(value: Any) -> Any:
 def estimates_page(figures: Estimates, title: str = "") -> str:
     """Return the estimates as a page: methods, plots of each label on one scale, and tables."""
     sections = [Section("In words", "\n\n".join(figures.sentences))]
-    messages = figures.shares[figures.shares["estimand"] == Estimand.MESSAGES]
-    for label in messages["label"].unique():
-        rows = messages[messages["label"] == label]
+    unique = figures.shares[figures.shares["estimand"] == Estimand.UNIQUE_POSTS]
+    for label in unique["label"].unique():
+        rows = unique[unique["label"] == label]
         over_time = rows["scope"].isin(TIMES)
         plots = [_forest(rows[~over_time], figures.claims, f"The estimated share of {label}", "low", "high")]
         if over_time.any():

@@ -1,6 +1,6 @@
 """Estimate shares and totals of each label in the target population of a corpus, with intervals.
 
-There are two estimands. `messages`: each unique post counts once, with weight 1/(p_claim·p_sample). `posts`: unique posts
+There are two estimands. `unique_posts`: each unique post counts once, with weight 1/(p_claim·p_sample). `posts`: unique posts
 times the size of their near-duplicate cluster, assuming equal stance within a cluster. Both refer to the cleaned posts
 that the queries matched. After a recall draw there is a third, `frame`: all relevant posts of its frame, matched or not,
 before cleaning. None of them is public opinion.
@@ -109,7 +109,7 @@ class Estimates(Result):
         return replace(self, shares=shares, methods=(*self.methods, *report.sentences))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per estimand (messages: unique posts; posts: all posts), scope and label.
+        """Return one row per estimand (unique_posts: near-duplicates once; posts: all posts), scope and label.
 
         `low` and `high` bound the share, `over` names the interval's population, `flagged` and `why` are warnings. `n` labelled
         posts, with an effective sample size of `effective_n`, represent `population` posts; `total` of these have the label.
@@ -209,7 +209,7 @@ def estimates(  # noqa: PLR0913 - a sample, its pool, and what is known beside, 
     parts = [(scope, _names(corpus, scope)) for scope in by]
     rows: list[dict[str, Any]] = []
     compared: list[dict[str, Any]] = []
-    for estimand in (Estimand.MESSAGES, Estimand.POSTS):
+    for estimand in (Estimand.UNIQUE_POSTS, Estimand.POSTS):
         source = _Source(corpus, known, predicted, design, estimand, answers, calibrated=calibrated)
         of_labels = {}
         for label in labels:
@@ -317,7 +317,7 @@ def design_in_pool(corpus: pd.DataFrame, pool: pd.DataFrame | None, options: Sam
     design = design_of(corpus, options, counts)
     whole = {
         str(counted): _Source(corpus, known, None, design, counted).expected(Scope.POOL, "")
-        for counted in (Estimand.MESSAGES, Estimand.POSTS)
+        for counted in (Estimand.UNIQUE_POSTS, Estimand.POSTS)
     }
     return replace(design, pool=whole)
 

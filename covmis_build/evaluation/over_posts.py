@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-MESSAGES, POSTS = "messages", "posts"
+UNIQUE_POSTS, POSTS = "unique_posts", "posts"
 """What is counted: each unique post once, or every post including near-duplicates."""
-COUNTED = {MESSAGES: "Each unique post once", POSTS: "Each post, near-duplicates included"}
+COUNTED = {UNIQUE_POSTS: "Each unique post once", POSTS: "Each post, near-duplicates included"}
 HOW = (
     "Over the posts found, weighted by 1/(p_claim·p_sample), with linearised intervals over posts: each distinct "
-    "message counts once (messages), or as often as it was posted (posts). Neither is public opinion."
+    "message counts once (unique posts), or as often as it was posted (posts). Neither is public opinion."
 )
 WORTH = (
     "Unweighted: the same measure over the labelled items alone. The effective number is how many items drawn with equal "
@@ -58,7 +58,7 @@ class ScoresOverPosts(Evaluated):
         return f"{HOW} Level: {self.level:.0%}."
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per system, measure and estimand (messages, posts)."""
+        """Return one row per system, measure and estimand (unique_posts, posts)."""
         return self.table
 
     def to_dict(self) -> dict[str, Any]:
@@ -162,7 +162,7 @@ def score_over_posts(  # noqa: PLR0913 - every option is named
     ...     pd.DataFrame(gold), {"always b": ["b"] * 3}, measures=["accuracy"], probabilities="p"
     ... )
     >>> scores.to_frame()[["estimand", "value", "unweighted"]].round(3).to_dict("records")
-    [{'estimand': 'messages', 'value': 0.6, 'unweighted': 0.667}, {'estimand': 'posts', 'value': 0.75, 'unweighted': 0.667}]
+    [{'estimand': 'unique_posts', 'value': 0.6, 'unweighted': 0.667}, {'estimand': 'posts', 'value': 0.75, 'unweighted': 0.667}]
     """
     import pandas as pd
 
@@ -188,7 +188,7 @@ def score_over_posts(  # noqa: PLR0913 - every option is named
         design = made_design(chances)
     if copies is None and given.table is not None and "group_size" in given.table.table.columns:
         copies = "group_size"
-    sizes: dict[str, Array | None] = {MESSAGES: None}
+    sizes: dict[str, Array | None] = {UNIQUE_POSTS: None}
     if copies is not None:
         sizes[POSTS] = numbers_of_items(given.column(copies, "copies"), joined, "copies")
     shape, start = joined.shape, 0

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from covmis_build.settings import Settings
     from covmis_build.study.of_study import OfStudy
 
-COUNTED = {str(each): each.in_words for each in (Estimand.MESSAGES, Estimand.POSTS)}
+COUNTED = {str(each): each.in_words for each in (Estimand.UNIQUE_POSTS, Estimand.POSTS)}
 """What shares of a sample can be of, and its name for people."""
 FOLDS = 5
 """Parts of the claims when a model is cross-fitted."""
@@ -278,7 +278,7 @@ def regress(  # noqa: PLR0913 - every option is named
     *,
     family: str = LOGISTIC,
     over: str = "claims",
-    of: str = str(Estimand.MESSAGES),
+    of: str = str(Estimand.UNIQUE_POSTS),
     assisted_by: pd.DataFrame | Path | str | None = None,
     elsewhere: bool = False,
     covariates: pd.DataFrame | Path | str | None = None,
@@ -294,6 +294,7 @@ def regress(  # noqa: PLR0913 - every option is named
     message once, or as often as it was posted. `assisted_by` are predictions as for `estimate`.
     """
     check_formats(out, FORMATS)
+    of = str(Estimand.UNIQUE_POSTS) if of == "messages" else of  # its name in 0.2
     if of not in COUNTED:
         raise InputError(f"of = {of!r}", remedy=nearest(of, COUNTED))
     if run or study.places.table("sample").exists():

@@ -834,7 +834,7 @@ class Study:
         *,
         family: Annotated[str, About("Logistic or linear.")] = "logistic",
         over: Annotated[str, About("Standard errors over claims or over posts.")] = "claims",
-        of: str = "messages",
+        of: str = "unique_posts",
         covariates: Annotated[
             Path | str | pd.DataFrame | None,
             About("More covariates, by item_id, post_id or claim_id.", metavar="FILE"),

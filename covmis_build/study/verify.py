@@ -33,6 +33,7 @@ from covmis_build.operations import About
 from covmis_build.options import RANKED, Release
 from covmis_build.places import Places
 from covmis_build.queries.build import build_queries
+from covmis_build.records import Estimand
 from covmis_build.report.result import Result
 from covmis_build.sampling import draw
 from covmis_build.study.beside import weights_of
@@ -203,10 +204,10 @@ def check_estimates(release: Path, again: Estimates) -> Check:
     """Check whether a release's estimates follow from its rounds and its package's target population."""
     told = json.loads((release / STATISTICS).read_bytes())["shares"]
     whole = again.shares[again.shares["scope"] == "pool"]
-    keys = {(row["estimand"], row["label"]): row for row in whole.to_dict("records")}
+    keys = {(Estimand(row["estimand"]), row["label"]): row for row in whole.to_dict("records")}
     wrong = []
     for row in told:
-        made = keys.get((row["estimand"], row["label"]), {})
+        made = keys.get((Estimand(row["estimand"]), row["label"]), {})
         cells = [(row[name], made.get(name, math.nan)) for name in ("share", "low", "high")]
         same = all(
             math.isnan(now) if then is None else math.isclose(then, now, rel_tol=CLOSE, abs_tol=CLOSE)

@@ -37,7 +37,7 @@ def results(request: Request) -> Response:
     study = bench.study
     labels = study.settings.labels.values  # noqa: PD011 - a setting of ours
     label = asked["label"] if asked.get("label") in labels else labels[0]
-    of = asked["of"] if asked.get("of") in COUNTED else "messages"
+    of = asked["of"] if asked.get("of") in COUNTED else "unique_posts"
     stages = study.stages()
     shown: dict[str, Any] = {"estimates": None, "problem": "", "scores": ()}
     try:

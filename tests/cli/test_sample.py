@@ -133,12 +133,12 @@ def test_sample_without_items_says_what_to_do(study):
 def test_estimate_in_words_and_json(study):
     made = json.loads(run("estimate", "--study", study, "--by", "claim,kind", "--json"))
     rows = {(row["estimand"], row["scope"], row["name"], row["label"]): row for row in made["estimates"]}
-    favor = rows["messages", "pool", "", "favor"]
+    favor = rows["unique_posts", "pool", "", "favor"]
     assert 0 < favor["low"] < favor["share"] < favor["high"] < 1
     assert ("posts", "claim", "2", "favor") in rows
     assert made["audit"][0]["automatic_label"] == "against"
     assert made["audit"][0]["audited"] > 0
-    assert rows["messages", "average claim", "", "favor"]["total"] is None
+    assert rows["unique_posts", "average claim", "", "favor"]["total"] is None
     words = run("estimate", "--study", study)
     assert "do not describe public opinion" in words
     assert "average claim" in words
@@ -211,7 +211,7 @@ def test_predictions_assist_when_they_say_what_they_were_trained_on(study):
         run(*words)
     made = json.loads(run(*words, "--trained-elsewhere", "--json"))
     rows = {(row["estimand"], row["scope"], row["name"], row["label"]): row for row in made["estimates"]}
-    assert rows["messages", "pool", "", "favor"]["strength"] != 0
+    assert rows["unique_posts", "pool", "", "favor"]["strength"] != 0
     assert any("λ" in sentence for sentence in made["sentences"])
     folds = predictions_file(study, fold=lambda items: items["claim_id"])
     assert "λ" in run("estimate", "--study", study, "--assisted-by", folds)

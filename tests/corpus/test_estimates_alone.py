@@ -52,7 +52,7 @@ def same_as_ours(study, file) -> None:
     if not (corpus["how"] == "audited").any():
         for label in ("favor", "against"):
             again = (corpus["label"] == label).to_numpy(float) @ repeated / repeated.sum(0)
-            told = alone.loc[("messages", "pool", "", label), "over_claims"]
+            told = alone.loc[("unique_posts", "pool", "", label), "over_claims"]
             assert told == pytest.approx(replicate_error(again, scale), rel=1e-9)
     assert alone.loc[("posts", "pool", "", "favor"), "over_claims"] > 0
 

@@ -75,7 +75,7 @@ def test_methods_state_the_study_s_numbers_in_order(released) -> None:
         count = int((corpus["label"] == label).sum())
         wanted += [count, percent(count / len(corpus))]
     shares = estimates.to_frame()
-    shares = shares[(shares["scope"] == "pool") & (shares["estimand"] == "messages")]
+    shares = shares[(shares["scope"] == "pool") & (shares["estimand"] == "unique_posts")]
     for row in shares.to_dict("records"):
         wanted += [
             percent(row["share"]),

@@ -32,7 +32,7 @@ def test_a_regression_says_what_the_shares_say(built):
     told = estimated(built / "study", "--model", "favor ~ kind", "--family", "linear", "--over", "posts")
     assert [row["term"] for row in told["coefficients"]] == list(fitted.to_frame()["term"])
     shares = study.estimate(by="kind").shares
-    own = shares[(shares["scope"] == "kind") & (shares["estimand"] == "messages") & (shares["label"] == "favor")].set_index("name")["share"]  # fmt: skip
+    own = shares[(shares["scope"] == "kind") & (shares["estimand"] == "unique_posts") & (shares["label"] == "favor")].set_index("name")["share"]  # fmt: skip
     coefficients = fitted.to_frame().set_index("term")["coefficient"]
     assert coefficients["(constant)"] == pytest.approx(own["keywords"], abs=1e-9)
     assert coefficients["(constant)"] + coefficients["kind: title"] == pytest.approx(own["title"], abs=1e-9)

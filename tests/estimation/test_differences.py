@@ -31,7 +31,7 @@ def corpus(n=300, seed=3):
 def compared(*two, before="", after=""):
     between = compared_parts(two or None, before, after, labels=VALUES)
     found = estimates(corpus(), VALUES, Sampling(), between=between)
-    rows = found.differences[found.differences["estimand"] == "messages"]
+    rows = found.differences[found.differences["estimand"] == "unique_posts"]
     return rows.set_index("label"), found
 
 
@@ -79,7 +79,7 @@ def test_two_labels_of_the_same_posts_go_against_each_other():
     """Shares of one whole are negatively correlated: the difference is wider than of independent ones."""
     rows, found = compared("label:favor", "label:against")
     row = rows.iloc[0]
-    pool = found.shares.query("scope == 'pool' and estimand == 'messages'").set_index("label")
+    pool = found.shares.query("scope == 'pool' and estimand == 'unique_posts'").set_index("label")
     apart = math.hypot(*(pool.loc[label, "high"] - pool.loc[label, "low"] for label in ("favor", "against")))
     assert row["high"] - row["low"] > apart
 

@@ -155,7 +155,7 @@ def test_labels_rule_out_little_where_the_number_of_posts_is_estimated():
         }
     )  # fmt: skip
     found = estimates(pool, VALUES, Sampling(), pool=pool, by=["claim"]).shares
-    rows = found[(found["label"] == "favor") & (found["estimand"] == "messages")].set_index("scope")
+    rows = found[(found["label"] == "favor") & (found["estimand"] == "unique_posts")].set_index("scope")
     assert rows.loc["pool", "low"] == pytest.approx(1 / 40), (
         "each post is a pair of two claims, of which one is labelled"
     )
@@ -182,7 +182,7 @@ def test_one_post_with_a_label_does_not_say_how_rare_it_is():
     corpus.loc[0, "p_sample"] = 0.02  # its weight alone would say that the label is not so rare
     found = estimates(corpus, VALUES, Sampling(), pool=pool).shares
     row = (
-        found[(found["scope"] == "pool") & (found["estimand"] == "messages")]
+        found[(found["scope"] == "pool") & (found["estimand"] == "unique_posts")]
         .set_index("label")
         .loc["neither"]
     )

@@ -42,7 +42,7 @@ def test_accuracy_is_the_share_of_right_items_for_both_estimands() -> None:
     weights = 1 / (gold["p_claim"] * gold["p_sample"])
     table = covmis.score_over_posts(gold, {"mine": said.iloc[::-1]}, measures=["accuracy"]).to_frame()
     rows = table.set_index("estimand")
-    assert rows.loc["messages", "value"] == pytest.approx(np.average(right, weights=weights))
+    assert rows.loc["unique_posts", "value"] == pytest.approx(np.average(right, weights=weights))
     assert rows.loc["posts", "value"] == pytest.approx(
         np.average(right, weights=weights * gold["group_size"])
     )
@@ -96,13 +96,13 @@ def test_the_command(tmp_path) -> None:
     found = json.loads(run(*words, "--measures", "accuracy,macro_f1", "--json"))
     assert found["level"] == 0.95
     assert [(row["measure"], row["estimand"]) for row in found["measures"]] == [
-        ("accuracy", "messages"), ("macro_f1", "messages"), ("accuracy", "posts"), ("macro_f1", "posts"),
+        ("accuracy", "unique_posts"), ("macro_f1", "unique_posts"), ("accuracy", "posts"), ("macro_f1", "posts"),
     ]  # fmt: skip
     for row in found["measures"]:
         assert row["low"] < row["value"] < row["high"]
     outs = [word for kind in ("html", "csv", "json", "tex") for word in ("--out", tmp_path / f"out.{kind}")]
     assert "Neither is public opinion" in run(*words, *outs)
-    assert "messages" in (tmp_path / "out.html").read_text()
+    assert "unique posts" in (tmp_path / "out.html").read_text()
     with pytest.raises(InputError, match="needs an order"):
         run(*words, "--measures", "mae_micro")
     ordinal = run(*words, "--measures", "mae_micro", "--order", "favor,neither,against", "--json")
@@ -154,7 +154,7 @@ def test_a_text_of_most_posts_that_was_not_drawn_takes_the_interval_away():
     design = design_in_pool(gold, pool, Sampling())
     table = covmis.score_over_posts(gold, said, design=design, by_position=True).to_frame()
     known = table.groupby("estimand")["low"].agg(lambda low: low.notna().all())
-    assert known["messages"]
+    assert known["unique_posts"]
     assert not known["posts"]
     assert (
         table.query("estimand == 'posts'")["why"]

@@ -98,7 +98,7 @@ def test_the_whole_way(made):
 def check_what_is_published(study, about):
     by_query = set(study.hits.loc[study.hits["kind"] != "ranked", "post_id"])
     estimates = study.estimate(by="kind").shares
-    kinds = estimates[(estimates["scope"] == "kind") & (estimates["estimand"] == "messages")]
+    kinds = estimates[(estimates["scope"] == "kind") & (estimates["estimand"] == "unique_posts")]
     assert set(kinds["name"]) == {"keywords", "ranked"}
     ranked_against = kinds[(kinds["name"] == "ranked") & (kinds["label"] == "against")].iloc[0]
     pool = study.items[study.items["kind"] == "ranked"]

@@ -53,7 +53,7 @@ def test_the_pool_is_the_hajek_mean_of_both_estimands(make_items):
     corpus = corpus_of(make_items(COUNTS))
     found = estimates(corpus, VALUES, Sampling(), pool=make_items(COUNTS))
     y = (corpus["label"] == "favor").astype(float)
-    row = pool(found, scope="pool", label="favor", estimand="messages").iloc[0]
+    row = pool(found, scope="pool", label="favor", estimand="unique_posts").iloc[0]
     plain = mean(y.to_numpy(), made_design(corpus["p_sample"] * corpus["p_claim"]))
     textbook = estimate(y, corpus["p_sample"] * corpus["p_claim"])
     assert (plain.value, plain.variance) == pytest.approx((textbook.value, textbook.variance))
@@ -84,7 +84,7 @@ def test_calibrated_totals_are_those_of_the_kinds(make_items, design):
         estimates(corpus, VALUES, Sampling(design=design), pool=items, calibrated=way)
         for way in (False, True)
     )
-    for estimand in ("messages", "posts"):
+    for estimand in ("unique_posts", "posts"):
         kinds = pool(plain, scope="kind", label="favor", estimand=estimand)
         whole = pool(found, scope="pool", label="favor", estimand=estimand).iloc[0]
         assert whole["total"] == pytest.approx(kinds["total"].sum())
@@ -139,8 +139,8 @@ def test_shares_add_up_to_one_everywhere(make_items, design):
 
 def test_the_average_claim_is_the_mean_of_the_claims(make_items):
     found = estimates(corpus_of(make_items(COUNTS)), VALUES, Sampling())
-    claims = pool(found, scope="claim", label="favor", estimand="messages")
-    average = pool(found, scope="average claim", label="favor", estimand="messages").iloc[0]
+    claims = pool(found, scope="claim", label="favor", estimand="unique_posts")
+    average = pool(found, scope="average claim", label="favor", estimand="unique_posts").iloc[0]
     assert average["share"] == pytest.approx(claims["share"].mean())
     assert average["standard_error"] == pytest.approx(
         np.sqrt((claims["standard_error"] ** 2).sum()) / len(claims)
@@ -165,8 +165,8 @@ def test_a_design_for_each_item(make_items):
     free = corpus_of(items[items["claim_id"] >= "4"])
     both = estimates(pd.concat([fixed, free], ignore_index=True), VALUES, Sampling())
     apart = [estimates(one, VALUES, Sampling()) for one in (fixed, free)]
-    row = pool(both, scope="pool", label="favor", estimand="messages").iloc[0]
-    parts = [pool(one, scope="pool", label="favor", estimand="messages").iloc[0] for one in apart]
+    row = pool(both, scope="pool", label="favor", estimand="unique_posts").iloc[0]
+    parts = [pool(one, scope="pool", label="favor", estimand="unique_posts").iloc[0] for one in apart]
     # Without the items, N is only estimated: there is no interval that would be honest.
     assert row["total"] == pytest.approx(sum(one["total"] for one in parts))
     assert np.isnan([row["total_low"], row["total_high"], row["population"]]).all()
@@ -191,8 +191,8 @@ def test_the_audit_corrects_automatic_labels(make_items):
     rule = {"fact_check_url": "against"}
     blind = estimates(corpus_of(items, automatic=rule), VALUES, Sampling(), automatic=rule)
     seen = estimates(corpus_of(items, automatic=rule, audit=0.3), VALUES, Sampling(), automatic=rule)
-    wrong = pool(blind, scope="pool", label="against", estimand="messages").iloc[0]
-    right = pool(seen, scope="pool", label="against", estimand="messages").iloc[0]
+    wrong = pool(blind, scope="pool", label="against", estimand="unique_posts").iloc[0]
+    right = pool(seen, scope="pool", label="against", estimand="unique_posts").iloc[0]
     assert wrong["low"] > true
     assert right["low"] < true < right["high"]
     assert right["standard_error"] > wrong["standard_error"]
@@ -211,7 +211,7 @@ def test_an_audit_without_errors_still_leaves_doubt(make_items):
     audit = found.audit.iloc[0]
     assert (audit["errors"], audit["rate"], audit["low"]) == (0, 0, 0)
     assert audit["high"] > 0.02
-    kind = pool(found, scope="kind", name="fact_check_url", label="against", estimand="messages").iloc[0]
+    kind = pool(found, scope="kind", name="fact_check_url", label="against", estimand="unique_posts").iloc[0]
     assert kind["share"] == 1
     assert kind["low"] < 1
 

@@ -139,7 +139,7 @@ def test_release_and_estimates_follow(study, design):
     corpus = read_corpus(study.places.release / "corpus.parquet")
     made = json.loads(covmis("estimate", "--study", study.places.folder, "--by", "month,kind", "--json"))
     rows = pd.DataFrame(made["estimates"])
-    mine = rows[(rows["estimand"] == "messages") & (rows["label"] == "favor")]
+    mine = rows[(rows["estimand"] == "unique_posts") & (rows["label"] == "favor")]
     months = mine[mine["scope"] == "month"].set_index("name")
     assert set(months.index) == set(corpus["created_at"].str[:7])
     of = corpus[corpus["created_at"].str[:7] == months.index[0]]

@@ -374,7 +374,7 @@ def compare_scores(study, plan, items, sample, gold, result):
     true = {item: label for item, (label, _) in gold.items()}
     guess = {item: r.choice([label, r.choice(studies.LABELS)]) for item, label in true.items()}
     weight = {item: 1 / (items[item].p_claim * sample.loc[item, "p_sample"]) for item in true}
-    for over, estimand, times in (("items", "", 0), ("posts", "messages", 0), ("posts", "posts", 1)):
+    for over, estimand, times in (("items", "", 0), ("posts", "unique_posts", 0), ("posts", "posts", 1)):
         frame = study.score({"m": guess}, order=ORDER, over=over).to_frame()
         frame = frame[frame["estimand"] == estimand] if estimand else frame
         weights = [weight[item] * items[item].group_size ** times for item in true] if estimand else None

@@ -32,7 +32,7 @@ def percent(share):
 def test_shares_are_those_of_estimate(labelled):
     client = client_of(labelled)
     shares = labelled.estimate(by=["claim", "month"]).shares
-    for of in ("messages", "posts"):
+    for of in ("unique_posts", "posts"):
         page = client.get("/results", params={"of": of, "label": "against"}).text
         pool = shares.query("estimand == @of and scope == 'pool'")
         assert page.count('<div class="big">') == len(pool) == 3

@@ -133,7 +133,7 @@ def shown_shares(lead: Lead) -> list[str]:
 
 
 def shares_of(folder: Path) -> list[str]:
-    shares = open_study(folder).estimate().shares.query("estimand == 'messages' and scope == 'pool'")
+    shares = open_study(folder).estimate().shares.query("estimand == 'unique_posts' and scope == 'pool'")
     return [f"{share:.0%}" for share in shares.sort_values("name", kind="stable")["share"]]
 
 

@@ -61,7 +61,7 @@ audited <- function(label, size) {
 }
 
 rows <- list()
-for (estimand in c("messages", "posts")) {
+for (estimand in c("unique_posts", "posts")) {
   size <- if (estimand == "posts") items$group_size else rep(1, nrow(items))
   everyone <- rep(TRUE, nrow(items))
   parts <- list(list("pool", "", everyone), list("average claim", "", everyone))
