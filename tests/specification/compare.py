@@ -140,11 +140,8 @@ def compare_matching(study, plan, copies, posts, result):
     }
     result.rows("posts", cells(study.posts, "post_id", *columns, "repost_count"), ours)
     gone = study.dropped[study.dropped["step"].isin(["retrieve", "claims"])]
-    result.rows(
-        "dropped by matching",
-        cells(gone, ("unit", "claim_id", "post_id", "step", "reason")),
-        dict.fromkeys(dropped, ()),
-    )
+    key = ("unit", "claim_id", "post_id", "step")
+    result.rows("dropped by matching", cells(gone, key, "reason", "kept_instead"), dropped)
 
 
 def compare_cleaning(study, plan, posts, result):
@@ -312,9 +309,16 @@ def compare_estimates(study, plan, items, sample, gold, result):
     theirs, ours = {}, {}
     for row in study.estimate(by="claim").to_frame().itertuples():
         key = row.estimand, row.scope, row.name, row.label
-        theirs[key] = row.share, row.standard_error, row.low, row.high
-        part = estimates.AVERAGE if row.scope == estimates.AVERAGE else row.name
-        ours[key] = estimates.share(labelled, pool, row.label, times=row.estimand == "posts", part=part)
+        theirs[key] = row.share, row.standard_error, row.low, row.high, row.unweighted
+        theirs[*key, "total"] = row.population, row.total, row.total_low, row.total_high
+        times, part = (
+            row.estimand == "posts",
+            estimates.AVERAGE if row.scope == estimates.AVERAGE else row.name,
+        )
+        found = estimates.share(labelled, pool, row.label, times=times, part=part)
+        ours[key] = *found, estimates.unweighted(labelled, row.label, part)
+        size = estimates.population(pool, times, part)
+        ours[*key, "total"] = size, found[0] * size, found[2] * size, found[3] * size
     result.rows("estimates", theirs, ours)
 
 

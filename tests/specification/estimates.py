@@ -140,3 +140,14 @@ def what_is_known(sample, pool, pool_size, y, labelled, part):
         most *= len(set(sample.claim))
     own = pool_size[sample.place] * labelled / most
     return float(np.sum(own * y)), 1 - float(np.sum(own * (1 - y)))
+
+
+def population(pool, times, part):
+    """How many unique posts, or all posts, there are; a total is a share of these. Not for a mean. [guides/estimates]"""
+    here = pool.claim == part if part else pool.size > 0
+    return math.nan if part == AVERAGE else float(np.sum((pool.size if times else 1) * here / pool.p_claim))
+
+
+def unweighted(sample, label, part):
+    """The share in the sample. [guides/estimates]"""
+    return float(np.mean((sample.label == label)[(sample.claim == part) | (part in {"", AVERAGE})]))

@@ -302,7 +302,11 @@ def make_settings(r, seed):
             "strata_by": r.choice([[], [], [], ["platform"], ["month"], ["platform", "year"]]),
             "certain": r.choice([True, False]),
         },
-        "labels": {"automatic": r.choice([{}, {"fact_check_url": "against"}])},
+        "labels": {
+            "automatic": r.choice(
+                [{}, {"fact_check_url": "against"}, {"fact_check_url": "against", "title": "favor"}]
+            )
+        },
         "annotation": {
             "annotators": people,
             "per_item": r.choice([2, 2, len(people)]),
@@ -317,13 +321,5 @@ def make_settings(r, seed):
 def answer(r, item):
     """What a person answers: often the same as others; a label, its key, or a skip."""
     usual = LABELS[sum(item.encode()) % 3]
-    return r.choice(
-        [
-            usual,
-            usual,
-            usual,
-            r.choice(LABELS),
-            r.choice(["1", "2", "3"]),
-            "skip" if r.random() < 0.2 else usual,
-        ]
-    )
+    odd = r.choice(["1", "2", "3", "skip"])
+    return r.choice([usual, usual, usual, r.choice(LABELS), r.choice(LABELS), r.choice([odd, usual])])
