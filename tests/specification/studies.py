@@ -88,7 +88,7 @@ def plan(seed):
     """The study of a seed: every sixth one is annotated, every second of these released."""
     r = random.Random(seed)
     claims = list(make_claims(r))
-    posts = copied(r, list(make_posts(r, claims, r.choice([20, 40, 80, 80, 120, 250]))))
+    posts = copied(r, claims, list(make_posts(r, claims, r.choice([20, 40, 80, 80, 120, 250]))))
     return Plan(seed, r, claims, posts, make_settings(r, seed), seed % 6 == 0, seed % 12 == 0)
 
 
@@ -187,13 +187,18 @@ def edited(r, text):
     return " ".join(words)
 
 
-def copied(r, posts):
-    """In half of the studies one text is copied many times."""
+def copied(r, claims, posts):
+    """In half of the studies a text about one claim is copied many times, a few times with small edits."""
     if r.random() < 0.5 and len(posts) > 50:
-        first = r.choice(posts)
-        for other in r.sample(posts, r.randint(15, len(posts) // 2)):
-            other["text"] = edited(r, first["text"]) if r.random() < 0.3 else first["text"]
-            other["language"] = first["language"]
+        claim = r.choice(claims)
+        words = r.choices(VOCABULARY[claim["_language"]], k=12)
+        text = join(claim["_language"], [claim["titles"] or " ".join(claim["_topics"][:2]), " ", *words])
+        for post in r.sample(posts, r.randint(15, len(posts) // 2)):
+            post["text"] = edited(r, text) if r.random() < 0.2 else text
+            post["language"] = claim["_language"]
+            post["urls"] = [
+                url for url in (claim["news_urls"], claim["fact_check_urls"]) if url and r.random() < 0.5
+            ]
     return posts
 
 
