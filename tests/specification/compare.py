@@ -244,17 +244,22 @@ def compare_round(study, plan, sample, todo, result):
         {item: of for item, of in given.items() if not automatic[item]}, studies.LABELS
     )
     compare_agreement(round_.agreement(), own, result)
-    settled = settle(r, round_, seed, answers, record, result)
-    result.rows("labels", cells(round_.labels, ("item_id", "phase", "annotator"), "label", "status"), record)
-    gold = {
-        item: annotation.gold(
-            list(given.get(item, {}).values()), settled.get(item), automatic[item], item in asked
-        )
-        for item in frozen["item_id"]
-    }
-    result.rows("gold", cells(round_.decisions, "item_id", "label", "how"), gold)
+
+    def gold(settled):
+        labels = {item: list(given.get(item, {}).values()) for item in frozen["item_id"]}
+        found = {
+            item: annotation.gold(of, settled.get(item), automatic[item], item in asked)
+            for item, of in labels.items()
+        }
+        return {item: decision for item, decision in found.items() if decision}
+
+    result.rows("gold before the discussion", cells(round_.decisions, "item_id", "label", "how"), gold({}))
+    decided = gold(settle(r, round_, seed, answers, record, result))
+    key = ("item_id", "phase", "annotator")
+    result.rows("labels", cells(round_.labels, key, "label", "status"), record)
+    result.rows("gold", cells(round_.decisions, "item_id", "label", "how"), decided)
     round_.seal()
-    return gold
+    return decided
 
 
 def fill(round_, sheet, answer):

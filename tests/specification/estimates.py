@@ -115,7 +115,7 @@ def share(sample, pool, label, *, times, part=""):
         return u, math.sqrt(v), math.nan, math.nan
     own = u * (1 - u) / v if 0 < u < 1 and v > 1e-18 else math.inf
     low, high = wilson(u, max(1, min(own, n_eff)), df)
-    if loose:  # not all posts are labelled
+    if n_eff < math.inf:  # something is not certain
         least, most = what_is_known(sample, pool, pool_size, y, here & (sample.rule == ""), part)
         low = min(least, u) if kish(s * (y > 0)) < 2 else max(low, min(least, u))
         high = max(most, u) if kish(s * (y < 1)) < 2 else min(high, max(most, u))
