@@ -6,10 +6,6 @@ from hypothesis import strategies as st
 from covmis_build.keyed import order, uniform
 
 
-def test_the_documented_bits():
-    assert uniform(20220405, "sampling", "12|x:1255") == 0.3030431517356543
-
-
 @given(st.integers(), st.lists(st.text(), min_size=1))
 def test_in_range_and_permanent(seed, key):
     assert 0 <= uniform(seed, *key) < 1
@@ -21,7 +17,3 @@ def test_order_ignores_the_order_of_arrival(ids, chance):
     shuffled = ids.copy()
     chance.shuffle(shuffled)
     assert order(1, "x", ids) == order(1, "x", shuffled)
-
-
-def test_parts_do_not_run_together():
-    assert uniform(1, "a", "bc") != uniform(1, "ab", "c") != uniform(11, "", "bc")

@@ -14,7 +14,6 @@ from covmis_build.cleaning.steps import clean
 from covmis_build.engine import duck, open_engine
 from covmis_build.errors import CheckFailed
 from covmis_build.options import Cleaning, Words
-from covmis_build.text.near_duplicates import near_duplicate_pairs
 from tests.cleaning.corpora import ALL_FACES, LONG, cleaned, frozen_item, full, generated, hit, post, rows
 
 ALL = Cleaning(minimum_posts=0)
@@ -48,37 +47,6 @@ def test_kept_and_dropped_are_what_came_in():
     assert items.column("item_id").to_pylist() == sorted(
         f"{c}|{p}" for c, p in rows(items, "claim_id", "post_id")
     )
-
-
-def test_one_claim_per_post_is_drawn_by_key():
-    hits = [hit(claim, f"x:{k}") for k in range(300) for claim in ("a", "b", "c")]
-    posts = [post(f"x:{k}", distinct(k)) for k in range(300)]
-    items, dropped, _ = cleaned(hits, posts, ALL, seed=5)
-    assert len(items) == 300
-    for claim, one, others, p in rows(items, "claim_id", "post_id", "other_claims", "p_claim"):
-        expected = min("abc", key=lambda c: keyed.uniform(5, "claim", f"{c}|{one}"))
-        assert (claim, others, p) == (expected, [c for c in "abc" if c != claim], 1 / 3)
-    counts = [items.column("claim_id").to_pylist().count(c) for c in "abc"]
-    assert min(counts) > 70
-    kept = dict(rows(items, "post_id", "item_id"))
-    for one, step, instead in rows(dropped, "post_id", "step", "kept_instead"):
-        assert (step, instead) == ("one_claim_per_post", kept[one])
-
-
-def test_all_claims_may_keep_a_post():
-    hits = [hit("a", "x:1"), hit("b", "x:1")]
-    items, dropped, _ = cleaned(hits, [post("x:1")], replace(ALL, one_claim_per_post=False))
-    assert rows(items, "item_id", "p_claim", "other_claims") == [("a|x:1", 1.0, ["b"]), ("b|x:1", 1.0, ["a"])]
-    assert len(dropped) == 0
-
-
-def test_the_stratum_is_drawn_among_the_kinds():
-    hits = [hit("a", f"x:{k}", kind) for k in range(200) for kind in ("title", "keywords")]
-    items, _, _ = cleaned(hits, [post(f"x:{k}", distinct(k)) for k in range(200)], ALL, seed=3)
-    for item, kind, kinds in rows(items, "item_id", "kind", "kinds"):
-        assert kinds == ["keywords", "title"]
-        assert kind == kinds[int(keyed.uniform(3, "stratum", item) * 2)]
-    assert 60 < items.column("kind").to_pylist().count("title") < 140
 
 
 GERMAN = "Die Zahl der Menschen im Krankenhaus ist in der dritten Woche in Folge deutlich gesunken."
@@ -195,35 +163,6 @@ def test_one_of_each_group_stays_by_key():
     assert rows(chains, "group", "size", "weakest") == [("x:0", 9, 1.0)]
 
 
-def test_group_size_counts_the_claims_own_posts():
-    hits, posts = copies(6)
-    hits = [one | {"claim_id": "b"} if one["post_id"] in {"x:4", "x:5"} else one for one in hits]
-    items, _, _ = cleaned(hits, posts, ALL)
-    sizes = {
-        claim: size
-        for claim, one, size in rows(items, "claim_id", "post_id", "group_size")
-        if one != "x:other"
-    }
-    assert sizes in ({"a": 4}, {"b": 2})
-    by_claim, _, _ = cleaned(hits, posts, replace(ALL, scope="claim"))
-    sizes = {
-        claim: size
-        for claim, one, size in rows(by_claim, "claim_id", "post_id", "group_size")
-        if one != "x:other"
-    }
-    assert sizes == {"a": 4, "b": 2}
-
-
-def test_scope_claim_compares_a_post_of_two_claims_in_each():
-    hits, posts = copies(4)
-    hits += [one | {"claim_id": "b"} for one in hits[:2]]
-    items, _, _ = cleaned(hits, posts, replace(ALL, scope="claim", one_claim_per_post=False))
-    assert sorted(claim for claim, one in rows(items, "claim_id", "post_id") if one != "x:other") == [
-        "a",
-        "b",
-    ]
-
-
 def test_greedy_keeps_what_only_a_chain_connects():
     words = [f"w{k}" for k in range(60)]
     posts = [post(f"x:{k:02}", " ".join(words[k : k + 20])) for k in range(40)]
@@ -233,36 +172,6 @@ def test_greedy_keeps_what_only_a_chain_connects():
     assert len(chained) == 1 < len(stars)
     assert chains.column("weakest").to_pylist() == [0.0]
     assert min(dropped.column("similarity").to_pylist()) > 0.7
-
-
-def test_idf_is_fitted_on_what_is_left_after_the_length_step():
-    texts = [
-        f"{LONG} {distinct(1)}",
-        f"{LONG} {distinct(1)[:-6]} other",
-        *(distinct(k) for k in range(2, 40)),
-    ]
-    short = ["w1x0 w1x1 w1x2"] * 500  # would make the shared words common
-    posts = [post(f"x:{k:03}", text) for k, text in enumerate(texts + short)]
-    _, dropped, _ = cleaned([hit("a", one["post_id"]) for one in posts], posts, replace(ALL, similarity=0.5))
-    found = [s for step, s in rows(dropped, "step", "similarity") if step == "near_duplicates"]
-    _, _, expected = near_duplicate_pairs(texts, 0.5)
-    assert found == expected.tolist()
-
-
-def test_claims_with_too_few_posts_go():
-    hits = (
-        [hit("a", f"x:{k}") for k in range(24)]
-        + [hit("b", f"x:{k}") for k in range(24, 47)]
-        + [hit("c", "x:de")]
-    )
-    posts = [post(f"x:{k}", distinct(k)) for k in range(47)] + [post("x:de", GERMAN, "de")]
-    items, dropped, _ = cleaned(hits, posts, Cleaning())
-    assert set(items.column("claim_id").to_pylist()) == {"a"}
-    found = dropped_as(dropped)
-    assert found["claim", "b", ""] == ("minimum_posts", "fewer than 24 posts left")
-    assert found["claim", "c", ""] == ("minimum_posts", "no posts left")
-    assert found["pair", "b", "x:30"] == ("minimum_posts", "its claim has fewer than 24 posts left")
-    assert found["pair", "c", "x:de"] == ("language", "language de")
 
 
 def test_frozen_items_stay_as_they_are():

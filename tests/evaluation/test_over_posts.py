@@ -35,20 +35,6 @@ def system(gold, skill=0.6, seed=8):
     return pd.DataFrame({"item_id": gold["item_id"], "prediction": said})
 
 
-def test_accuracy_is_the_share_of_right_items_for_both_estimands() -> None:
-    gold = corpus()
-    said = system(gold)
-    right = (gold["label"] == said["prediction"]).to_numpy(float)
-    weights = 1 / (gold["p_claim"] * gold["p_sample"])
-    table = covmis.score_over_posts(gold, {"mine": said.iloc[::-1]}, measures=["accuracy"]).to_frame()
-    rows = table.set_index("estimand")
-    assert rows.loc["unique_posts", "value"] == pytest.approx(np.average(right, weights=weights))
-    assert rows.loc["posts", "value"] == pytest.approx(
-        np.average(right, weights=weights * gold["group_size"])
-    )
-    assert rows["unweighted"].tolist() == pytest.approx([right.mean()] * 2)
-
-
 @pytest.mark.parametrize("name", ["accuracy", "macro_f1", "kappa"])
 def test_messages_are_what_estimates_and_scores_say(name) -> None:
     """One weighting path: `score`'s weighted column, the estimate of a measure, and this: the same to the last digits."""

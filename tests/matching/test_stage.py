@@ -130,45 +130,6 @@ def test_hits_posts_and_where_they_came_from(tmp_path):
     assert made["counts"] == {"lines": 6, "posts": 5, "reposts": 0, "unreadable": 1}
 
 
-def test_the_latest_copy_counts_then_the_longest_text(tmp_path):
-    def at(day, row):
-        return row | {"__twarc": {"retrieved_at": f"2023-01-0{day}T00:00:00+00:00"}}
-
-    old = [
-        at(1, tweet(1, "garlic covid-19, as I first wrote")),
-        at(1, tweet(2, "edited later")),
-        at(2, tweet(3, "garlic covid-19 short")),
-    ]
-    new = [
-        at(2, tweet(1, "I wrote nothing")),
-        at(2, tweet(2, "garlic coronavirus")),
-        at(2, tweet(3, "garlic covid-19 the longest")),
-    ]
-    made = run(write(tmp_path / "a/old.jsonl", old), write(tmp_path / "b/new.jsonl", new))
-    assert pairs(made["hits"]) == {("1", name(2)), ("1", name(3))}
-    assert made["posts"].set_index("post_id").loc[name(3), "text"] == "garlic covid-19 the longest"
-    assert reasons(made["dropped"]) == {("1", name(1)): "only an older copy matches"}
-
-
-def test_reposts(tmp_path):
-    original = tweet(1, "garlic and the coronavirus, the whole of it")
-    rows = [
-        tweet(5, "RT @a: garlic and…", retweeted_status=original),
-        tweet(6, "RT @a: garlic and…", retweeted_status=original),
-    ] * 2
-    path = write(tmp_path / "a.jsonl", rows)
-    made = run(path)
-    assert pairs(made["hits"]) == {("1", name(1))}
-    assert made["posts"]["repost_count"].tolist() == [2]
-    assert reasons(made["dropped"]) == {("1", name(5)): "repost", ("1", name(6)): "repost"}
-    assert set(made["dropped"]["kept_instead"]) == {name(1)}
-    kept = run(path, options=Retrieval(reposts="keep"))
-    assert pairs(kept["hits"]) == {("1", name(1)), ("1", name(5)), ("1", name(6))}
-    texts = kept["posts"].set_index("post_id")["text"]
-    assert texts[name(5)] == texts[name(1)]
-    assert kept["posts"].set_index("post_id").loc[name(5), "repost_of"] == name(1)
-
-
 MOMENTS = [
     "21 23:59:59", "22 00:00:00", "22 12:34:55", "22 12:34:56", "22 12:34:57", "22 23:59:59", "23 00:00:00",
 ]  # fmt: skip

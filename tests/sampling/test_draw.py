@@ -35,21 +35,6 @@ def draw(items, frozen=NOTHING, *, seed=5, audit=0.0, labels=None, strata=None, 
     )  # fmt: skip
 
 
-def test_the_rule_of_the_paper(make_items):
-    found = draw(make_items(COUNTS))
-    p = found.expected.set_index(["claim_id", "kind"])["probability"]
-    items = make_items(COUNTS)
-    chosen = {
-        row.item_id
-        for row in items.itertuples()
-        if uniform(5, "sampling", row.item_id) < p[row.claim_id, row.kind]
-    }
-    assert set(found.sample["item_id"]) == chosen
-    assert set(found.sample["draw"]) == {"1"}
-    tables.conform(found.sample, "sample")
-    tables.conform(found.dropped, "dropped")
-
-
 @pytest.mark.parametrize("design", DESIGNS)
 @given(
     counts=st.lists(claim, min_size=1, max_size=4), per_kind=st.integers(0, 8), per_claim=st.integers(1, 40)
@@ -281,25 +266,6 @@ def test_frozen_probabilities_are_checked(make_items, p):
     first.loc[0, "p_sample"] = p
     with pytest.raises(InputError, match="has the probability"):
         draw(make_items({"1": {"keywords": 50}}), first)
-
-
-def test_automatic_labels_go_by_any_kind_and_are_audited_by_key(make_items):
-    items = make_items({"1": {"keywords": 400}}, also="fact_check_url")
-    found = draw(items, per_claim=300, audit=0.2).sample
-    assert set(found["automatic_label"]) == {"against"}
-    expected = [uniform(5, "audit", item) < 0.2 for item in found["item_id"]]
-    assert found["audited"].tolist() == expected
-    assert 0.1 < found["audited"].mean() < 0.3
-    assert not draw(items, audit=0.0).sample["audited"].any()
-    plain = draw(items, labels=Labels(automatic={}), audit=1.0).sample
-    assert set(plain["automatic_label"]) == {""}
-    assert not plain["audited"].any()
-
-
-def test_kinds_that_disagree_give_no_automatic_label(make_items):
-    items = make_items({"1": {"title": 30}}, also="fact_check_url")
-    both = Labels(automatic={"fact_check_url": "against", "title": "favor"})
-    assert set(draw(items, labels=both).sample["automatic_label"]) == {""}
 
 
 def test_extra_strata_split_the_kinds(make_items):

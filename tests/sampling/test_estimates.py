@@ -12,7 +12,7 @@ from covmis_build.keyed import uniform
 from covmis_build.options import Labels, Sampling
 from covmis_build.sampling.draw import sample
 from covmis_build.sampling.strata import counts_of
-from covmis_build.stats.over_posts import made_design, mean, total
+from covmis_build.stats.over_posts import total
 
 VALUES = ["favor", "against", "neither"]
 COUNTS = {
@@ -47,32 +47,6 @@ def pool(found, **where):
     for name, value in where.items():
         rows = rows[rows[name] == value]
     return rows
-
-
-def test_the_pool_is_the_hajek_mean_of_both_estimands(make_items):
-    corpus = corpus_of(make_items(COUNTS))
-    found = estimates(corpus, VALUES, Sampling(), pool=make_items(COUNTS))
-    y = (corpus["label"] == "favor").astype(float)
-    row = pool(found, scope="pool", label="favor", estimand="unique_posts").iloc[0]
-    plain = mean(y.to_numpy(), made_design(corpus["p_sample"] * corpus["p_claim"]))
-    textbook = estimate(y, corpus["p_sample"] * corpus["p_claim"])
-    assert (plain.value, plain.variance) == pytest.approx((textbook.value, textbook.variance))
-    assert (plain.low, plain.high) == pytest.approx((textbook.low, textbook.high))
-    assert row["share"] == pytest.approx(plain.value)
-    assert row["standard_error"] == pytest.approx(plain.standard_error)
-    assert (row["low"], row["high"]) == pytest.approx((plain.low, plain.high))
-    items = make_items(COUNTS)
-    known = (1 / items["p_claim"]).sum()
-    assert row["population"] == pytest.approx(known)
-    assert (row["total"], row["total_low"], row["total_high"]) == pytest.approx(
-        (known * plain.value, known * plain.low, known * plain.high)
-    )
-    w = corpus["group_size"] / corpus["p_sample"] / corpus["p_claim"]
-    posts = pool(found, scope="pool", label="favor", estimand="posts").iloc[0]
-    assert posts["share"] == pytest.approx(np.sum(w * y) / w.sum())
-    copies = (items["group_size"] / items["p_claim"]).sum()
-    assert posts["total"] == pytest.approx(copies * np.sum(w * y) / w.sum())
-    assert row["unweighted"] == pytest.approx(y.mean())
 
 
 @pytest.mark.parametrize("design", ["poisson", "two_phase"])
@@ -135,16 +109,6 @@ def test_shares_add_up_to_one_everywhere(make_items, design):
     for key, rows in everyone:
         if key[1] != "average claim":
             assert rows["total"].sum() == pytest.approx(rows["population"].iloc[0]), key
-
-
-def test_the_average_claim_is_the_mean_of_the_claims(make_items):
-    found = estimates(corpus_of(make_items(COUNTS)), VALUES, Sampling())
-    claims = pool(found, scope="claim", label="favor", estimand="unique_posts")
-    average = pool(found, scope="average claim", label="favor", estimand="unique_posts").iloc[0]
-    assert average["share"] == pytest.approx(claims["share"].mean())
-    assert average["standard_error"] == pytest.approx(
-        np.sqrt((claims["standard_error"] ** 2).sum()) / len(claims)
-    )
 
 
 def test_two_phase_uses_the_counts_where_they_explain_the_probabilities(make_items):

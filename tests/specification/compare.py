@@ -140,11 +140,8 @@ def compare_matching(study, plan, copies, posts, result):
     }
     result.rows("posts", cells(study.posts, "post_id", *columns, "repost_count"), ours)
     gone = study.dropped[study.dropped["step"].isin(["retrieve", "claims"])]
-    result.rows(
-        "dropped by matching",
-        cells(gone, ("unit", "claim_id", "post_id", "step", "reason")),
-        dict.fromkeys(dropped, ()),
-    )
+    key = ("unit", "claim_id", "post_id", "step")
+    result.rows("dropped by matching", cells(gone, key, "reason", "kept_instead"), dropped)
 
 
 def compare_cleaning(study, plan, posts, result):
@@ -247,17 +244,22 @@ def compare_round(study, plan, sample, todo, result):
         {item: of for item, of in given.items() if not automatic[item]}, studies.LABELS
     )
     compare_agreement(round_.agreement(), own, result)
-    settled = settle(r, round_, seed, answers, record, result)
-    result.rows("labels", cells(round_.labels, ("item_id", "phase", "annotator"), "label", "status"), record)
-    gold = {
-        item: annotation.gold(
-            list(given.get(item, {}).values()), settled.get(item), automatic[item], item in asked
-        )
-        for item in frozen["item_id"]
-    }
-    result.rows("gold", cells(round_.decisions, "item_id", "label", "how"), gold)
+
+    def gold(settled):
+        labels = {item: list(given.get(item, {}).values()) for item in frozen["item_id"]}
+        found = {
+            item: annotation.gold(of, settled.get(item), automatic[item], item in asked)
+            for item, of in labels.items()
+        }
+        return {item: decision for item, decision in found.items() if decision}
+
+    result.rows("gold before the discussion", cells(round_.decisions, "item_id", "label", "how"), gold({}))
+    decided = gold(settle(r, round_, seed, answers, record, result))
+    key = ("item_id", "phase", "annotator")
+    result.rows("labels", cells(round_.labels, key, "label", "status"), record)
+    result.rows("gold", cells(round_.decisions, "item_id", "label", "how"), decided)
     round_.seal()
-    return gold
+    return decided
 
 
 def fill(round_, sheet, answer):
@@ -312,9 +314,16 @@ def compare_estimates(study, plan, items, sample, gold, result):
     theirs, ours = {}, {}
     for row in study.estimate(by="claim").to_frame().itertuples():
         key = row.estimand, row.scope, row.name, row.label
-        theirs[key] = row.share, row.standard_error, row.low, row.high
-        part = estimates.AVERAGE if row.scope == estimates.AVERAGE else row.name
-        ours[key] = estimates.share(labelled, pool, row.label, times=row.estimand == "posts", part=part)
+        theirs[key] = row.share, row.standard_error, row.low, row.high, row.unweighted
+        theirs[*key, "total"] = row.population, row.total, row.total_low, row.total_high
+        times, part = (
+            row.estimand == "posts",
+            estimates.AVERAGE if row.scope == estimates.AVERAGE else row.name,
+        )
+        found = estimates.share(labelled, pool, row.label, times=times, part=part)
+        ours[key] = *found, estimates.unweighted(labelled, row.label, part)
+        size = estimates.population(pool, times, part)
+        ours[*key, "total"] = size, found[0] * size, found[2] * size, found[3] * size
     result.rows("estimates", theirs, ours)
 
 

@@ -115,7 +115,7 @@ def share(sample, pool, label, *, times, part=""):
         return u, math.sqrt(v), math.nan, math.nan
     own = u * (1 - u) / v if 0 < u < 1 and v > 1e-18 else math.inf
     low, high = wilson(u, max(1, min(own, n_eff)), df)
-    if loose:  # not all posts are labelled
+    if n_eff < math.inf:  # something is not certain
         least, most = what_is_known(sample, pool, pool_size, y, here & (sample.rule == ""), part)
         low = min(least, u) if kish(s * (y > 0)) < 2 else max(low, min(least, u))
         high = max(most, u) if kish(s * (y < 1)) < 2 else min(high, max(most, u))
@@ -140,3 +140,14 @@ def what_is_known(sample, pool, pool_size, y, labelled, part):
         most *= len(set(sample.claim))
     own = pool_size[sample.place] * labelled / most
     return float(np.sum(own * y)), 1 - float(np.sum(own * (1 - y)))
+
+
+def population(pool, times, part):
+    """How many unique posts, or all posts, there are; a total is a share of these. Not for a mean. [guides/estimates]"""
+    here = pool.claim == part if part else pool.size > 0
+    return math.nan if part == AVERAGE else float(np.sum((pool.size if times else 1) * here / pool.p_claim))
+
+
+def unweighted(sample, label, part):
+    """The share in the sample. [guides/estimates]"""
+    return float(np.mean((sample.label == label)[(sample.claim == part) | (part in {"", AVERAGE})]))

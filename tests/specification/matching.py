@@ -148,29 +148,41 @@ def reason_to_drop(post, since, until, reposts):
     return "outside since and until" if outside else ""
 
 
+def searched(post, kind):
+    """The texts and pages of a post in which a query searches: a title also in link cards. [guides/claims-and-queries]"""
+    texts = [post.text, *post.cards] if kind == "title" else [post.text]
+    return texts, {page(url) for url in post.urls + re.findall(r"https?://\S+", post.text)}
+
+
 def found(claims, copies, since, until, reposts):
-    """Hits, and what matching drops: pairs without a hit, claims without hits or not selected. [guides/claims-and-queries]"""
+    """Hits, and what matching drops: pairs of which no query has a hit, and claims. [guides/claims-and-queries]"""
     hits, reasons, asked = {}, {}, list(queries(claims))
     for post, of_post in copies.items():
         why = reason_to_drop(of_post[0], since, until, reposts)
-        searched = []
-        for copy in of_post:
-            pages = {page(url) for url in copy.urls + re.findall(r"https?://\S+", copy.text)}
-            searched.append(([copy.text], [copy.text, *copy.cards], pages))
         for claim, query, kind, tree, language in asked:
-            for nth, (text, with_cards, pages) in enumerate(searched):
-                yes, words = matches(tree, with_cards if kind == "title" else text, pages, language)
+            for nth, copy in enumerate(of_post):
+                yes, words = matches(tree, *searched(copy, kind), language)
                 if yes:
                     reason = "only an older copy matches" if nth else why
                     reasons.setdefault((claim, post), set()).add(reason)
                     if not reason:
                         hits[claim, post, query] = kind, tuple(dict.fromkeys(words))
                     break
-    dropped = {("pair", *pair, "retrieve", min(why)) for pair, why in reasons.items() if "" not in why}
-    with_hits = {claim for claim, _, _ in hits}
-    for claim in claims:
-        name, selected = claim["claim_id"], claim["selected"] != "no"
-        if not selected or name not in with_hits:
-            step, why = ("retrieve", "no hits") if selected else ("claims", "not selected")
-            dropped.add(("claim", name, "", step, why))
+    dropped = claims_without_hits(claims, {claim for claim, _, _ in hits})
+    for (claim, post), why in reasons.items():
+        original = copies[post][0].repost_of
+        instead = original if min(why) == "repost" and "" in reasons.get((claim, original), set()) else ""
+        if "" not in why:
+            dropped["pair", claim, post, "retrieve"] = min(why), instead
     return hits, dropped
+
+
+def claims_without_hits(claims, with_hits):
+    """Claims without hits, and those that are not selected. [guides/claims-and-queries]"""
+    dropped = {}
+    for claim in claims:
+        if claim["selected"] == "no":
+            dropped["claim", claim["claim_id"], "", "claims"] = "not selected", ""
+        elif claim["claim_id"] not in with_hits:
+            dropped["claim", claim["claim_id"], "", "retrieve"] = "no hits", ""
+    return dropped

@@ -88,7 +88,7 @@ def plan(seed):
     """The study of a seed: every sixth one is annotated, every second of these released."""
     r = random.Random(seed)
     claims = list(make_claims(r))
-    posts = copied(r, list(make_posts(r, claims, r.choice([20, 40, 80, 80, 120, 250]))))
+    posts = copied(r, claims, list(make_posts(r, claims, r.choice([20, 40, 80, 80, 120, 250]))))
     return Plan(seed, r, claims, posts, make_settings(r, seed), seed % 6 == 0, seed % 12 == 0)
 
 
@@ -187,13 +187,18 @@ def edited(r, text):
     return " ".join(words)
 
 
-def copied(r, posts):
-    """In half of the studies one text is copied many times."""
+def copied(r, claims, posts):
+    """In half of the studies a text about one claim is copied many times, a few times with small edits."""
     if r.random() < 0.5 and len(posts) > 50:
-        first = r.choice(posts)
-        for other in r.sample(posts, r.randint(15, len(posts) // 2)):
-            other["text"] = edited(r, first["text"]) if r.random() < 0.3 else first["text"]
-            other["language"] = first["language"]
+        claim = r.choice(claims)
+        words = r.choices(VOCABULARY[claim["_language"]], k=12)
+        text = join(claim["_language"], [claim["titles"] or " ".join(claim["_topics"][:2]), " ", *words])
+        for post in r.sample(posts, r.randint(15, len(posts) // 2)):
+            post["text"] = edited(r, text) if r.random() < 0.2 else text
+            post["language"] = claim["_language"]
+            post["urls"] = [
+                url for url in (claim["news_urls"], claim["fact_check_urls"]) if url and r.random() < 0.5
+            ]
     return posts
 
 
@@ -302,7 +307,11 @@ def make_settings(r, seed):
             "strata_by": r.choice([[], [], [], ["platform"], ["month"], ["platform", "year"]]),
             "certain": r.choice([True, False]),
         },
-        "labels": {"automatic": r.choice([{}, {"fact_check_url": "against"}])},
+        "labels": {
+            "automatic": r.choice(
+                [{}, {"fact_check_url": "against"}, {"fact_check_url": "against", "title": "favor"}]
+            )
+        },
         "annotation": {
             "annotators": people,
             "per_item": r.choice([2, 2, len(people)]),
@@ -317,13 +326,5 @@ def make_settings(r, seed):
 def answer(r, item):
     """What a person answers: often the same as others; a label, its key, or a skip."""
     usual = LABELS[sum(item.encode()) % 3]
-    return r.choice(
-        [
-            usual,
-            usual,
-            usual,
-            r.choice(LABELS),
-            r.choice(["1", "2", "3"]),
-            "skip" if r.random() < 0.2 else usual,
-        ]
-    )
+    odd = r.choice(["1", "2", "3", "skip"])
+    return r.choice([usual, usual, usual, r.choice(LABELS), r.choice(LABELS), r.choice([odd, usual])])

@@ -6,7 +6,9 @@ import ast
 import inspect
 import random
 import re
+from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -14,6 +16,9 @@ import pytest
 from scipy.stats import t as student
 
 import covmis_build as covmis
+from covmis_build.options import Cleaning, Sampling
+from covmis_build.sampling.certain import certain, clusters_of
+from covmis_build.text.lengths import length_rule
 from tests.specification import (
     agreement,
     annotation,
@@ -29,7 +34,7 @@ from tests.specification.compare import Comparison, compare, compare_agreement
 
 RULES = [archive, matching, cleaning, sampling, annotation, agreement, estimates, measures, chance]
 DOCS = Path(__file__).parents[2] / "docs"
-ODD = (4, 6, 11, 36, 42, 61, 89, 132)
+ODD = (8, 35, 36, 60, 79, 84, 269, 276)
 """Studies that together have every design, way of grouping, setting and language."""
 MOST_LINES = 900
 
@@ -104,6 +109,33 @@ def test_inclusion_probabilities(block) -> None:
         per_kind, per_claim = r.choice([0, 1, 6, 50]), r.choice([1, 3, 24, 300])
         ours = {kind: float(p) for kind, p in sampling.probabilities(counts, per_kind, per_claim).items()}
         result.rows("probabilities", covmis.inclusion_probabilities(counts, per_kind, per_claim), ours)
+        assert not result.differences, str(result)
+
+
+@pytest.mark.parametrize("minimum", range(1, 25))
+def test_least_lengths(minimum) -> None:
+    """Languages of the table, of regions, in characters, unknown ones, and none."""
+    options = Cleaning(minimum_words=minimum)
+    for language in [*cleaning.PER_TEN, *cleaning.CHARACTERS, "en", "zh-tw", "de-at", "xx", ""]:
+        rule = length_rule(language, options)
+        assert (rule.minimum, rule.unit) == cleaning.least_length(language, minimum), language
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_certain_clusters(block) -> None:
+    """One to three query types, and clusters of which a few are large."""
+    for seed in range(60 * block, 60 * block + 60):
+        r, result = random.Random(seed), Comparison(seed)
+        kinds = ["title", "keywords", "news_url"][: r.randint(1, 3)]
+        limits = r.choice([0, 1, 6]), r.choice([3, 8, 24])
+        rows = [(f"i{n}", r.choice(kinds), int(r.paretovariate(0.7))) for n in range(r.choice([3, 20, 80]))]
+        frame = pd.DataFrame(rows, columns=["item_id", "kind", "group_size"]).assign(claim_id="1")
+        theirs = certain(clusters_of(frame), Sampling(per_kind=limits[0], per_claim=limits[1]))
+        strata = {item: kind for item, kind, _ in rows}
+        items = {item: SimpleNamespace(group_size=size) for item, _, size in rows}
+        chance_of = sampling.probabilities(Counter(strata.values()), *limits)
+        ours = sampling.certain(items, chance_of, strata, limits[1])
+        result.rows("certain clusters", set(theirs.get("1", {})), set(ours))
         assert not result.differences, str(result)
 
 

@@ -147,21 +147,6 @@ def test_alpha_with_missing_labels_is_its_definition(case, distance):
     assert value == pytest.approx(slow_alpha(codes, distance), abs=1e-9, nan_ok=True)
 
 
-@given(judged)
-@settings(max_examples=60)
-def test_ac1_is_its_definition(case):
-    classes, codes = case
-    rows = [[v for v in row if v >= 0] for row in codes]
-    pairs = [np.mean([a == b for a, b in itertools.permutations(row, 2)]) for row in rows if len(row) > 1]
-    shares = [
-        np.mean([np.mean([v == k for v in row]) for row in rows if row] or [np.nan]) for k in range(classes)
-    ]
-    expected = sum(p * (1 - p) for p in shares) / (classes - 1)
-    slow = (np.mean(pairs) - expected) / (1 - expected) if pairs and expected < 1 - 1e-12 else float("nan")
-    value = c.corrected(c.gwet_chance(c.agreement_sums(c.label_counts(codes, classes)).sum(0)))
-    assert value == pytest.approx(slow, abs=1e-9, nan_ok=True)
-
-
 @given(tables)
 @settings(max_examples=40)
 def test_class_by_class(table):
