@@ -61,9 +61,7 @@ def drift(rows: pd.DataFrame, classes: Sequence[str]) -> list[Drift]:
                 _difference(str(name), part, who, label) for name, part in rows.groupby("round", sort=True)
             ]
             own.append(Drift(who, label, rounds, _changed(rounds)))
-        tests = sum(
-            label.p is not None for label in own
-        )  # Bonferroni; statsmodels' `multipletests` takes 85 ms
+        tests = sum(label.p is not None for label in own)  # Bonferroni's adjustment
         drifts += [label if label.p is None else replace(label, p=min(1.0, label.p * tests)) for label in own]
     return drifts
 

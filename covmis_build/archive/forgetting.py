@@ -10,12 +10,14 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from covmis_build.archive.ids import post_id
 from covmis_build.credentials import pseudonym
 
 GONE: Any = object()
-REPEATS = ("retweeted_status", "retweetedTweet", "reblog", "subject", "repostedPost")
+REPEATS = ("retweeted_status", "retweetedTweet", "reblog", "subject", "repostedPost", "toot")
 """Keys of a repost that contain the original post. Without it nothing of the repost remains."""
 
+SNSCRAPE = "snscrape.modules."
 STAMPS = ("__covmis", "__twarc")
 PURGED = "purged"
 SHORT = 6
@@ -204,6 +206,8 @@ def _post_ids(value: dict[str, Any], host: str) -> set[str]:
         match = _STATUS.fullmatch(address) if isinstance(address, str) else None
         if match and ("content" in value or "account" in value):
             post_ids.add(f"masto:{match[1].lower()}/{match[2]}")
+    if str(value.get("_type", "")).startswith(SNSCRAPE):
+        post_ids.add(post_id(str(value.get("url", "")), ""))
     commit, did = value.get("commit"), value.get("did")
     if isinstance(commit, dict) and did:
         post_ids.add(f"bsky:{did}/{commit.get('rkey')}")
@@ -226,6 +230,9 @@ def _authors(value: dict[str, Any], host: str) -> set[str]:
         authors.add(f"author:bsky:{value['did']}")
     if isinstance(value.get("uri"), str) and value["uri"].startswith("at://did:"):
         authors.add("author:bsky:" + value["uri"].removeprefix("at://").split("/")[0])
+    if str(value.get("_type", "")).startswith(SNSCRAPE) and isinstance(user, dict):
+        name, _, server = str(user.get("account", "")).removeprefix("@").partition("@")
+        authors.add(f"author:masto:{server.lower()}/{name}")
     if isinstance(account, dict):
         authors |= _mastodon_names(account, value, host)
     return authors

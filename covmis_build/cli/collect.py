@@ -18,7 +18,7 @@ from covmis_build.errors import InputError
 from covmis_build.report.result import Result
 from covmis_build.study.study import Study
 
-app = Typer(help="Fetch posts from X, Bluesky or Mastodon.", no_args_is_help=True)
+app = Typer(help="Fetch posts from X, Bluesky, Mastodon or Telegram.", no_args_is_help=True)
 
 EstimateOption = Annotated[
     bool, Option("--estimate", help="Print what a search would find and cost; fetch no posts.")
@@ -99,6 +99,30 @@ def collect_mastodon(
     Example: covmis collect mastodon --server https://mastodon.social
     """
     return _search(study, "mastodon", options, progress, as_json, server=server)
+
+
+@app.command("snscrape")
+def collect_snscrape(
+    study: Study,
+    module: Annotated[str, Argument(help="telegram-channel, mastodon-profile or mastodon-toot.")],
+    query: Annotated[str, Argument(help="The channel, @user@server, or the post's address.")],
+    progress: Progress,
+    budget: BudgetOption = "",
+    resume: Annotated[
+        bool, Option("--resume", help="Finish what was interrupted; add no newer posts.")
+    ] = False,
+    as_json: bool = False,
+) -> Result:
+    """Fetch a public channel or account (no login).
+
+    The same command again adds newer posts. What needs a login (X, Facebook, Instagram, Reddit) is refused.
+
+    Example: covmis collect snscrape telegram-channel durov --budget 500posts
+    """
+    notice = detail if as_json else say
+    return study.collect_account(
+        module, query, budget=budget, resume=resume, notice=notice, progress=progress
+    )
 
 
 @app.command("ids")

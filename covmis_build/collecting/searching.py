@@ -59,6 +59,19 @@ def searchable(
     raise UnknownName(f"no platform is called '{source}'", remedy=nearest(source, Source))
 
 
+def account(module: str, query: str) -> tuple[Searchable, str]:
+    """Return what reads one public channel or account by this module of snscrape, and the query as snscrape takes it."""
+    from covmis_build.collecting.sources import snscrape
+
+    asked = snscrape.known(module, query)
+
+    @contextmanager
+    def connect() -> Iterator[Connection]:
+        yield Connection(snscrape.searcher(module))
+
+    return Searchable(snscrape.platform(module), connect, module), asked
+
+
 def _x(recent: bool, expand: Sequence[str]) -> Searchable:
     from covmis_build.collecting.sources import x
 

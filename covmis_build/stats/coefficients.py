@@ -133,7 +133,7 @@ def cohen_chance(table: ArrayLike, weights: Weights = "none") -> Chance:
 
 def cohen_kappa(table: ArrayLike, weights: Weights = "none") -> Array:
     """Cohen's kappa of a table of two annotators, optionally weighted by the distance of ordered classes."""
-    # statsmodels has it for one table (0.08 ms); measures ask for 2,000 replicates at once (0.5 ms in all, not 160)
+    # statsmodels' takes one table; measures ask for 2,000 replicates at once: 0.5 ms here, 280 ms one by one
     return corrected(cohen_chance(table, weights))
 
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from covmis_build import storage
 from covmis_build.building.purge import read_list
 from covmis_build.collecting import cost, plans
-from covmis_build.collecting.crawl import Crawl, Crawled, Gap, crawl
+from covmis_build.collecting.crawl import Crawl, Crawled, Gap, Job, crawl
 from covmis_build.collecting.prices import Budget, Prices, Spent, read_budget, read_prices
-from covmis_build.collecting.searching import Connection, Searchable, Source, searchable
+from covmis_build.collecting.searching import Connection, Searchable, Source, account, searchable
 from covmis_build.collecting.sources import ids as id_lists
 from covmis_build.engine import silent, unheard
 from covmis_build.errors import InputError, NoClaim, ServiceError, counted
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from covmis_build.archive.forgetting import Forget
     from covmis_build.collecting.cost import Estimate
-    from covmis_build.collecting.crawl import Job
     from covmis_build.collecting.sources.ids import Hydrated, IdList
     from covmis_build.engine import Notice, Progress
     from covmis_build.report.summary import Summary
@@ -156,9 +155,7 @@ def _task(study: OfStudy, source: str, wanted: Wanted) -> _Task:
             remedy="Say how much you allow: --budget 25 (dollars); with --estimate, only the estimate spends",
         )
     search = searchable(source, recent=wanted.recent, expand=wanted.expand, server=wanted.server)
-    prices, budget = read_prices(source, wanted.prices), read_budget(wanted.budget)
-    if prices.free and budget.dollars is not None:
-        raise InputError(f"{source} costs no money", remedy="Give the budget as 10000posts or 500requests")
+    prices, budget = _affordable(source, wanted)
     places, forget = study.places, read_list(study.places.purge_csv)
     folder, notes = _archive_here(study) / source, places.notes / source
     begun, before = plans.known(folder), plans.read_plan(notes / "plan.json")
@@ -180,6 +177,13 @@ def _task(study: OfStudy, source: str, wanted: Wanted) -> _Task:
     return _Task(search, prices, budget, forget, folder, notes, begun, jobs, since)
 
 
+def _affordable(source: str, wanted: Wanted) -> tuple[Prices, Budget]:
+    prices, budget = read_prices(source, wanted.prices), read_budget(wanted.budget)
+    if prices.free and budget.dollars is not None:
+        raise InputError(f"{source} costs no money", remedy="Give the budget as 10000posts or 500requests")
+    return prices, budget
+
+
 def _queries(study: OfStudy, wanted: Wanted) -> pd.DataFrame:
     """Return the queries of the selected claims, or of the named ones."""
     from covmis_build.claims.lists import read_claims
@@ -196,7 +200,33 @@ def _queries(study: OfStudy, wanted: Wanted) -> pd.DataFrame:
 
 def collect(study: OfStudy, source: str, wanted: Wanted) -> Collected:
     """Fetch posts that the queries request and that are missing. Every page is saved before the next request."""
-    task = _task(study, source, wanted)
+    return _crawled(study, source, _task(study, source, wanted), wanted)
+
+
+def collect_account(study: OfStudy, module: str, query: str, wanted: Wanted) -> Collected:
+    """Fetch the posts of one public channel or account since [retrieval] since that are missing.
+
+    Every page is saved before the next request. The same call again finishes what was interrupted and adds newer posts;
+    `resume` only finishes.
+    """
+    search, asked = account(module, query)
+    source, settings = search.platform.name, study.settings.retrieval
+    prices, budget = _affordable(source, wanted)
+    folder, notes = _archive_here(study) / source, study.places.notes / source
+    begun, before = plans.known(folder), plans.read_plan(notes / "plan.json")
+    since, until = plans.windows(settings.since, settings.until, dt.datetime.now(dt.UTC))
+    job = Job(source, "", "", module, asked, asked, since, until, module)
+    jobs = plans.plan([job], begun, before)
+    if wanted.resume:
+        planned = {*begun, *(earlier.id for earlier in before)}
+        jobs = [job for job in jobs if job.id in planned]
+    made = plans.begun_at(notes / "plan.json") if wanted.resume else storage.moment()
+    forget = read_list(study.places.purge_csv)
+    task = _Task(search, prices, budget, forget, folder, notes, begun, jobs, made)
+    return _crawled(study, source, task, wanted)
+
+
+def _crawled(study: OfStudy, source: str, task: _Task, wanted: Wanted) -> Collected:
     if not task.jobs:
         wanted.notice("Nothing remains to be collected: every query is covered up to now.")
     with (

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 CORE = (
     "duckdb", "httpx", "jinja2", "langdetect", "markdown-it-py", "msgspec", "numba",
-    "numpy", "openpyxl", "pandas", "pyarrow", "python-calamine", "rapidfuzz", "rich", "scikit-learn", "scipy", "snowballstemmer", "starlette", "tomlkit", "typer",
+    "numpy", "openpyxl", "pandas", "pyarrow", "python-calamine", "rapidfuzz", "rich", "scikit-learn", "scipy", "snowballstemmer", "starlette", "statsmodels", "tomlkit", "typer",
     "uvicorn", "zstandard",
 )  # fmt: skip
 """The packages that pyproject.toml requires."""
@@ -38,6 +38,7 @@ EXTRAS = {
     "x": (("twarc",), "collect posts from X"),
     "bluesky": (("atproto",), "collect posts from Bluesky"),
     "mastodon": (("mastodon",), "collect posts from Mastodon"),
+    "snscrape": (("snscrape",), "collect public channels and accounts"),
     "language": (("py3langid", "pycld2"), "faster language detectors"),
     "keyring": (("keyring",), "keep credentials in the system's keyring"),
     "spark": (("pyspark",), "run matching and cleaning on Apache Spark"),

@@ -315,6 +315,19 @@ class Study:
 
         return collect(self, source, Wanted(**options))
 
+    def collect_account(
+        self, module: str, query: str, *, budget: str = "", resume: bool = False, **options: Any
+    ) -> Collected:
+        """Fetch missing posts of one public Telegram channel or Mastodon account through snscrape, without a login.
+
+        `module` is snscrape's: telegram-channel, mastodon-profile or mastodon-toot; `query` names the channel, account or
+        post. `budget` is like "10000posts" or "500requests". `resume` finishes what was interrupted and adds no newer posts.
+        Other options are the fields of `study.collect.Wanted`.
+        """
+        from covmis_build.study.collect import Wanted, collect_account
+
+        return collect_account(self, module, query, Wanted(budget=budget, resume=resume, **options))
+
     def estimate_collecting(self, source: str, **options: Any) -> Estimate:
         """Estimate the posts and cost of `collect`. X bills requests for counts."""
         from covmis_build.study.collect import Wanted, estimate

@@ -25,6 +25,7 @@ from tests.servers.bluesky import posts as skeets
 from tests.servers.loopback import says
 from tests.servers.mastodon import Mastodon
 from tests.servers.mastodon import posts as toots
+from tests.servers.public_pages import PublicPages
 from tests.servers.x import TYPE, X, posts
 from tests.services import object_store
 
@@ -387,3 +388,53 @@ def test_a_notebook_collects_as_the_command_line_does(study, on_x):
     assert "budget: $5.00" in told[0]
     with pytest.raises(InputError, match="no platform is called 'twitter'"):
         opened.collect("twitter")
+
+
+@pytest.fixture
+def channel(monkeypatch):
+    with PublicPages({"durov": 50}) as server:
+        server.answer_for_all(monkeypatch)
+        yield server
+
+
+CHANNEL = ("collect", "snscrape", "telegram-channel", "durov")
+
+
+def test_a_channel_is_collected_within_a_budget_resumed_and_read(study, channel):
+    first = json.loads(covmis(study, *CHANNEL, "--budget", "25posts", "--json"))
+    assert (first["posts"], first["stopped"][:10], first["gaps"][0]["until"]) == (
+        20,
+        "the budget",
+        "2024-01-01T00:31:00Z",
+    )
+    done = json.loads(covmis(study, *CHANNEL, "--resume", "--json"))
+    assert (done["posts"], done["finished"], done["dollars"]) == (30, 1, 0)
+    asked = len(channel.requests)
+    assert "Nothing remains" in covmis(study, *CHANNEL)
+    assert len(channel.requests) == asked
+    covmis(study, "run", "read")
+    posts = open_study(study).archive.to_pandas(["post_id"])
+    assert sorted(posts["post_id"]) == sorted(f"telegram:durov/{number}" for number in range(1, 51))
+
+
+def test_newer_posts_of_a_channel_are_added(study, channel):
+    path = study / "study.toml"
+    whole = path.read_text()
+    path.write_text(whole.replace("2024-12-31", "2024-06-30"))
+    covmis(study, *CHANNEL)
+    path.write_text(whole)
+    asked = len(channel.requests)
+    channel.channels["durov"] = 55
+    assert json.loads(covmis(study, *CHANNEL, "--resume", "--json"))["posts"] == 0
+    assert json.loads(covmis(study, *CHANNEL, "--json"))["posts"] == 20
+    assert len(channel.requests) == asked + 1
+
+
+@pytest.mark.parametrize(
+    "module", ["twitter-search", "facebook-group", "instagram-user", "reddit-user", "telegram"]
+)
+def test_what_snscrape_cannot_collect_is_refused_in_one_line(study, channel, module):
+    told = covmis(study, "collect", "snscrape", module, "x", fails=InputError)
+    assert "\n" not in told
+    assert channel.requests == []
+    assert "costs no money" in covmis(study, *CHANNEL, "--budget", "5", fails=InputError)

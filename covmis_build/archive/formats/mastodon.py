@@ -1,4 +1,4 @@
-"""Mastodon: statuses, timelines and search pages; HTML is converted to the displayed text."""
+"""Mastodon: statuses, timelines and search pages, whose HTML becomes the displayed text; snscrape's lines."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from covmis_build.archive.formats.decoding import reader
+from covmis_build.archive.formats.decoding import decoded, reader
 from covmis_build.archive.formats.post import NONE, Post, Stamp
 
 NAME = "mastodon"
+SCRAPED = "snscrape.modules.mastodon"
 
 
 class _Card(msgspec.Struct, gc=False):
@@ -59,6 +60,8 @@ class _Line(Status, gc=False):
 
 def recognises_line(row: dict[str, Any]) -> bool:
     """Recognise statuses (HTML content and a URL of their own) and search pages (`statuses`)."""
+    if str(row.get("_type", "")).startswith(SCRAPED):
+        return True
     stamp = row.get("__covmis")
     if isinstance(stamp, dict) and stamp.get("source"):
         return str(stamp["source"]).startswith("mastodon")
@@ -248,4 +251,38 @@ def parsed(content: str) -> tuple[str, list[str]]:
     return "".join(reader.parts).strip(), [link for link in reader.links if link.startswith("http")]
 
 
-read = reader(msgspec.json.Decoder(_Line), posts)
+class _Attachment(msgspec.Struct, gc=False):
+    name: str | None = None
+
+
+class _Toot(msgspec.Struct, gc=False, rename="camel"):
+    """A line of snscrape: a post, or a boost of one."""
+
+    url: str | None = None
+    date: str | None = None
+    text: str | None = None
+    spoiler_text: str | None = None
+    links: list[str] | None = None
+    attachments: list[_Attachment] | None = None
+    toot: _Toot | None = None
+
+
+def _of_snscrape(row: _Toot) -> list[Post]:
+    """Return the post. A boost has no address and no time of its own: only the boosted post is known."""
+    shown = row.toot or row
+    own = id_of(Status(url=shown.url), "")
+    if not own:
+        raise ValueError(f"no status's address: {(shown.url or '')[:60]}")
+    # snscrape calls the warning `text` and the hidden words `spoilerText`
+    text = "\n\n".join(part for part in (shown.text, shown.spoiler_text) if part)
+    native = own.rpartition("/")[2]
+    media = [("", "") for _ in shown.attachments or ()] or NONE
+    return [Post(own, native, NAME, text, shown.date or "", urls=shown.links or NONE, media=media)]
+
+
+_line, _toot = reader(msgspec.json.Decoder(_Line), posts), msgspec.json.Decoder(_Toot)
+
+
+def read(line: bytes) -> list[Post]:
+    """Return the posts of a line of the API, or of snscrape."""
+    return _of_snscrape(decoded(_toot, line)) if SCRAPED.encode() in line[:100] else _line(line)

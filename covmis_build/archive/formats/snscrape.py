@@ -1,4 +1,7 @@
-"""snscrape's lines, old and new: `content` or `rawContent`, links as URLs or objects, tombstones."""
+"""snscrape's lines, old and new: `content` or `rawContent`, links as URLs or objects, tombstones.
+
+Pages of `covmis collect snscrape` hold the lines of any of its modules as `items`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from covmis_build.archive.formats.decoding import reader
+from covmis_build.archive.formats import mastodon, telegram
+from covmis_build.archive.formats.decoding import decoded, reader
 from covmis_build.archive.formats.post import NONE, Post, Stamp, unescaped
 from covmis_build.archive.ids import x_id
 
@@ -55,6 +59,9 @@ class Row(msgspec.Struct, gc=False, rename="camel"):
 
 def recognises_line(row: dict[str, Any]) -> bool:
     """Recognise snscrape's class names; its oldest files have only `content` and `date`."""
+    stamp = row.get("__covmis")
+    if isinstance(stamp, dict) and stamp.get("source") == NAME:
+        return True
     if str(row.get("_type", "")).startswith("snscrape.modules.twitter"):
         return True
     return "id" in row and "date" in row and bool(row.keys() & {"content", "rawContent"})
@@ -140,4 +147,23 @@ def _media(media: list[_Medium]) -> list[tuple[str, str]]:
     return [((medium.kind or "").rsplit(".", 1)[-1].lower(), medium.altText or "") for medium in media]
 
 
-read = reader(msgspec.json.Decoder(Row), posts)
+class _Page(msgspec.Struct, gc=False):
+    items: list[msgspec.Raw]
+    stamp: Stamp | None = msgspec.field(default=None, name="__covmis")
+
+
+_line, _page = reader(msgspec.json.Decoder(Row), posts), msgspec.json.Decoder(_Page)
+_OF_PAGES = {b"snscrape.modules.telegram": telegram.read, b"snscrape.modules.mastodon": mastodon.read}
+
+
+def read(line: bytes) -> list[Post]:
+    """Return the posts of a line, or of all lines in a collected page."""
+    if not line.startswith(b'{"__covmis":') or b'"items":[' not in line:
+        return _line(line)
+    page: _Page = decoded(_page, line)
+    listed: list[Post] = []
+    for item in map(bytes, page.items):
+        listed += next((read for kind, read in _OF_PAGES.items() if kind in item[:100]), _line)(item)
+    if page.stamp:
+        page.stamp.mark(listed, ())
+    return listed
