@@ -37,7 +37,7 @@ from covmis_build.study.round import Round
 from covmis_build.study.round_settings import settings_of_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from covmis_build.annotation.round_folder import RoundFolder
@@ -490,26 +490,6 @@ def _chosen(frame: _Frame, seed: int) -> pd.DataFrame:
     """
     numbers = [keyed.uniform(seed, "recall", frame.facts.family, item) for item in frame.pairs["item_id"]]
     return frame.pairs[np.array(numbers) < frame.pairs["p_sample"].to_numpy(dtype=np.float64)]
-
-
-def forget_pairs(rounds: Path, post_ids: Collection[str]) -> int:
-    """Remove post ids that were not drawn from recall frames, keeping the probabilities. Returns the number of rows.
-
-    Drawn pairs keep their id like frozen items, because labels refer to it.
-    """
-    count, home = 0, RoundKind.RECALL.folder(rounds)
-    # a later round's frame includes pairs that an earlier round drew
-    drawn = {item for path in home.glob("*/items.parquet") for item in storage.read_column(path, "item_id")}
-    for path in sorted(home.glob(f"*/{record.FRAME}")):
-        pairs = storage.read_table(path, "frame")
-        gone = pairs["post_id"].isin(post_ids) & ~pairs["item_id"].isin(drawn)
-        if gone.any():
-            pairs.loc[gone, "post_id"] = ""
-            nameless = pairs.loc[gone, "claim_id"] + "|forgotten:"
-            pairs.loc[gone, "item_id"] = nameless + pd.Series(gone[gone].index.astype(str), gone[gone].index)
-            storage.write_table(path, pairs, "frame")
-            count += int(gone.sum())
-    return count
 
 
 def _facts(folder: RoundFolder) -> FrameFacts:
