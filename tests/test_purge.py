@@ -18,10 +18,11 @@ from covmis_build import storage
 from covmis_build.annotation import round_folder as record
 from covmis_build.archive.forgetting import Forget
 from covmis_build.archive.traces import Traces, words_of
+from covmis_build.building import purging
 from covmis_build.building.purge import add_to_list, read_keys, read_list
 from covmis_build.errors import InputError, ServiceError
 from covmis_build.ranking.vectors import SentenceModel, Vectors
-from covmis_build.study import purge as purging
+from covmis_build.study import label_studio
 from covmis_build.study.study import open_study
 from tests.annotation.small import covmis, label_both
 from tests.forgettable import (
@@ -161,7 +162,7 @@ def test_a_place_that_cannot_be_reached_does_not_hold_up_the_others(folder, monk
     def unreachable(*_):
         raise ServiceError("Label Studio is not running")
 
-    monkeypatch.setattr(purging.label_studio, "forget", unreachable)
+    monkeypatch.setattr(label_studio, "forget", unreachable)
     (folder / "data/archive/broken.jsonl.gz").write_bytes(b"\x1f\x8b\x08broken")
     done = open_study(folder).purge(posts=[GONE])
     assert list(dict.fromkeys(problem.split(":")[0] for problem in done.problems)) == [

@@ -1,4 +1,4 @@
-"""Remove purged posts from other frozen items that quote or answer them."""
+"""Remove purged posts from other frozen items that quote or answer them, and from the frames of recall rounds."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from covmis_build import storage
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.frozen_items import write_items
 
@@ -91,3 +92,23 @@ def _cleaned(shown: Any, without_addresses: Callable[[str], str]) -> list[dict[s
         {name: without_addresses(text) if isinstance(text, str) else text for name, text in part.items()}
         for part in shown
     ]
+
+
+def forget_pairs(rounds: Path, post_ids: Collection[str]) -> int:
+    """Remove post ids that were not drawn from recall frames, keeping the probabilities. Returns the number of rows.
+
+    Drawn pairs keep their id like frozen items, because labels refer to it.
+    """
+    count, home = 0, record.RoundKind.RECALL.folder(rounds)
+    # a later round's frame includes pairs that an earlier round drew
+    drawn = {item for path in home.glob("*/items.parquet") for item in storage.read_column(path, "item_id")}
+    for path in sorted(home.glob(f"*/{record.FRAME}")):
+        pairs = storage.read_table(path, "frame")
+        gone = pairs["post_id"].isin(post_ids) & ~pairs["item_id"].isin(drawn)
+        if gone.any():
+            pairs.loc[gone, "post_id"] = ""
+            nameless = pairs.loc[gone, "claim_id"] + "|forgotten:"
+            pairs.loc[gone, "item_id"] = nameless + pd.Series(gone[gone].index.astype(str), gone[gone].index)
+            storage.write_table(path, pairs, "frame")
+            count += int(gone.sum())
+    return count

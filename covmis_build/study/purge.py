@@ -1,108 +1,29 @@
-"""Purge posts and authors from every place of a study. An interrupted purge can be resumed.
+"""Purge posts and authors from every place of a study: what is refused, what is locked, and the order of the steps.
 
-First covmis finds everything to delete and records it in the journal. Then it deletes it in each place, and finally
-searches all bytes of the study. Every step can be repeated. It names files that others made or that lie outside the study.
+An archive outside the study's folder is rewritten only on request.
 """
 
 from __future__ import annotations
 
-import json
-import os
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
-from enum import StrEnum
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 from covmis_build import storage
-from covmis_build.addresses import Address
-from covmis_build.annotation.round_folder import RoundKind
-from covmis_build.archive import rewriting
-from covmis_build.archive.forgetting import Forget
 from covmis_build.archive.reader import ReadingOptions
-from covmis_build.archive.taking_out import take_out
-from covmis_build.archive.traces import UNREADABLE, Traces, words_of
-from covmis_build.archive.walk import archive_files, unfinished_writes
-from covmis_build.building import purge as purging
+from covmis_build.archive.walk import archive_files
+from covmis_build.building import purge as journal
+from covmis_build.building import purging
 from covmis_build.engine import silent
-from covmis_build.errors import CheckFailed, CovmisError, InputError, counted
-from covmis_build.models import folder as model_folder
-from covmis_build.models.asking import is_journal
-from covmis_build.report.result import Result
-from covmis_build.report.summary import Listing
-from covmis_build.study import label_studio, recall
+from covmis_build.errors import InputError
+from covmis_build.study import label_studio
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
+    from covmis_build.building.purging import Purged
     from covmis_build.engine import Progress
-    from covmis_build.places import Places
-    from covmis_build.report.summary import Summary
     from covmis_build.study.of_study import OfStudy
-
-T = TypeVar("T")
-
-KNOWN_FORMS = {".parquet", ".csv", ".json", ".jsonl", ".txt", ".md", ".html", ".zst", ".gz"}
-"""File types in data/build that the search can read. The content of other types is unknown."""
-
-KEPT_OF_BUILD = {".lock", ".rounds.lock", ".inputs.lock", "ledger.jsonl", ".files.json"}
-
-MAY_NAME_POSTS = {
-    "items.parquet", "labels.parquet", "decisions.parquet", "seal.json", "round.json", "report.json", "summary.json",
-    "label_studio.json", "frame.parquet", "draws.parquet",
-}  # fmt: skip
-"""Files of rounds that keep the ids of purged rows: seals, labels and their counts need them."""
-
-BY_WORDS = ("build:", "release:", "outputs:")
-"""Places where files are recognised by a purged text's words. The journal keeps the words until they are done."""
-
-OUTSIDE = (
-    "Copies elsewhere (backups, releases given to others, Label Studio's own database files) are not reached."
-)
-
-
-@dataclass(slots=True, repr=False)
-class Purged(Result):
-    """The result: actions by place, failures, and files that covmis does not change."""
-
-    posts: int = 0
-    places: list[tuple[str, int, str]] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-    def to_dict(self) -> dict[str, Any]:
-        """As `covmis purge --json` prints it."""
-        places = [{"place": place, "count": count, "note": note} for place, count, note in self.places]
-        return {**asdict(self), "places": places}
-
-    @property
-    def warnings(self) -> list[str]:
-        """Return failures, and what the user should check."""
-        return [*self.problems, *self.notes]
-
-    @property
-    def summary(self) -> Summary:
-        """Return the actions by place, and what no command can delete."""
-        told = f"To be deleted: {counted(self.posts, 'posts')}."
-        return [told, Listing(("place", "count", "what"), self.places), OUTSIDE]
-
-    def check(self) -> None:
-        """Raise an error if a place could not be purged."""
-        if self.problems:
-            raise CheckFailed(
-                f"{len(self.problems)} places could not be purged; mend them and run `covmis purge` again"
-            )
-
-    def attempt(self, place: str, act: Callable[[], T], otherwise: T) -> T:
-        """Run one action. If it fails, record the error and continue with the other places."""
-        try:
-            return act()
-        except CovmisError as error:
-            self.problems.append(f"{place}: {error}")
-        except UNREADABLE as error:
-            self.problems.append(f"{place}: cannot be changed ({type(error).__name__})")
-        return otherwise
 
 
 def purge(
@@ -118,341 +39,40 @@ def purge(
     Archives outside the study's folder are rewritten only with `outside`.
     """
     places = study.places
-    more = purging.read_keys([*posts, *authors])
+    more = journal.read_keys([*posts, *authors])
     archives = [path for path in places.archives if path.exists()]
-    foreign = [path for path in archives if not _is_ours(places, path)]
+    foreign = [path for path in archives if not purging.is_ours(places, path)]
     foreign = foreign or [
-        file.path for file in archive_files(archives, hidden=True) if not _is_ours(places, file.path)
+        file.path for file in archive_files(archives, hidden=True) if not purging.is_ours(places, file.path)
     ]
     if foreign and not outside:
         raise InputError(
             f"an archive lies outside the study's folder: {', '.join(map(str, foreign[:3]))}",
             remedy="A purge rewrites its files. If they are yours to change, say so: `covmis purge --outside`",
         )
-    begun = purging.unfinished(places)
-    if begun is None and not more and not purging.read_list(places.purge_csv):
+    begun = journal.unfinished(places)
+    if begun is None and not more and not journal.read_list(places.purge_csv):
         raise InputError(
             "there is nothing to delete",
             remedy="Name post ids or author keys, or list them in queries/purge.csv",
         )
-    purged = Purged()
+    purged = purging.Purged()
     with ExitStack() as locks:
         for folder in (places.notes, *sorted(path for path in places.notes.glob("*") if path.is_dir())):
             locks.enter_context(storage.locked(folder / ".lock", "covmis purge"))
         for name in (".lock", ".rounds.lock", ".inputs.lock"):
             locks.enter_context(storage.locked(places.build / name, "covmis purge"))
-        forget = purging.add_to_list(places.purge_csv, more)
-        files = _archive(places)
-        unfinished = _find(purged, places, forget, files)
-        _forget(purged, study, unfinished, files, progress)
-        _search(purged, places, unfinished)
+        keys = journal.add_to_list(places.purge_csv, more)
+        how = ReadingOptions.of(study.settings.retrieval)
+        files = purging.files_of_archives(places)
+        unfinished = purging.find(purged, places, keys, files)
+        purging.forget(purged, places, unfinished, files, how, partial(label_studio.forget, study), progress)
+        purging.search(purged, places, unfinished)
         if unfinished.forget.authors:
-            _note_nameless(purged, places, files)
+            purging.note_nameless(purged, places, files)
         if not purged.problems:
             storage.remove(places.purge_journal)
-        elif not any(problem.startswith(BY_WORDS) for problem in purged.problems):
-            purging.keep_ids_only(places, unfinished)
+        elif not any(problem.startswith(purging.BY_WORDS) for problem in purged.problems):
+            journal.keep_ids_only(places, unfinished)
     purged.posts = len(unfinished.forget.posts)
     return purged
-
-
-def _is_ours(places: Places, path: Path) -> bool:
-    """True if a path is inside the study's folder after resolving links."""
-    return not isinstance(path, Address) and path.resolve().is_relative_to(places.folder.resolve())
-
-
-def _archive(places: Places) -> list[Path]:
-    """Return every file of the archives, including hidden ones. Leftovers of interrupted writes are deleted at once."""
-    there = [place for place in places.archives if place.exists()]
-    for path in unfinished_writes(there):
-        storage.remove(path)
-    files = [file.path for file in archive_files(there, hidden=True)]
-    return [path.resolve() if path.is_symlink() else path for path in files]
-
-
-def _find(purged: Purged, places: Places, forget: Forget, files: list[Path]) -> purging.Unfinished:
-    """Find everything to delete, and the posts that show part of it. Recorded on disk before any change."""
-    from covmis_build.annotation.forgetting import in_context
-
-    begun = purging.unfinished(places)
-    posts = set(forget.posts) | (begun.forget.posts if begun else set())
-    authors = forget.authors | (begun.forget.authors if begun else set())
-    wanted = Forget(frozenset(posts), authors)
-    for path in files if wanted.authors else []:
-        posts |= purged.attempt(
-            places.relative(path), partial(rewriting.posts_of_authors, [path], wanted), set()
-        )
-    posts |= _of_authors_by_id(places, wanted)
-    known = _showing(places, posts)
-    known["quoted"] |= begun.quoting if begun else set()
-    known["parent"] |= begun.answering if begun else set()
-    showing = purged.attempt("annotation", partial(in_context, places.rounds, posts, known), known)
-    purging.note(
-        places,
-        purging.Entry(
-            at=storage.moment(),
-            posts=sorted(posts),
-            authors=sorted(authors),
-            quoting=sorted(known["quoted"] | showing["quoted"]),
-            answering=sorted(known["parent"] | showing["parent"]),
-            words=sorted(_words(places, posts)),
-        ),
-    )
-    whole = purging.unfinished(places)
-    if whole is None:
-        raise InputError(
-            "the journal of this purge was removed while it was written", file=places.purge_journal
-        )
-    return whole
-
-
-def _note_nameless(purged: Purged, places: Places, files: list[Path]) -> None:
-    """Report where an author's posts can be found only by id."""
-    for path in files:
-        if purged.attempt(places.relative(path), partial(rewriting.names_no_authors, path), otherwise=False):
-            purged.notes.append(
-                f"{places.relative(path)}: was imported and does not say who wrote a post; posts of these authors that stand "
-                "nowhere else are forgotten only by their ids: name them, too"
-            )
-
-
-def _of_authors_by_id(places: Places, forget: Forget) -> set[str]:
-    """Return frozen posts whose id contains their author (Bluesky), even if no longer in the archive."""
-    people = {
-        author.removeprefix("author:") for author in forget.authors if author.startswith("author:bsky:")
-    }
-    tables = [places.table("posts"), *places.frozen] if people else []
-    return {
-        post_id
-        for path in tables
-        if path.exists()
-        for post_id in storage.read_column(path, "post_id")
-        if post_id.rpartition("/")[0] in people
-    }
-
-
-def _showing(places: Places, posts: set[str]) -> dict[str, set[str]]:
-    """Return the posts that quote or answer a purged one, according to the build."""
-    path = places.table("posts")
-    if not path.exists():
-        return {"quoted": set(), "parent": set()}
-    frame = storage.read_columns(path, ["post_id", "quote_of", "reply_to"])
-    return {
-        "quoted": set(frame.loc[frame["quote_of"].isin(posts), "post_id"]),
-        "parent": set(frame.loc[frame["reply_to"].isin(posts), "post_id"]),
-    }
-
-
-def _words(places: Places, posts: set[str]) -> set[str]:
-    """Return pieces of the purged texts, where known, for the final search."""
-    texts: set[str] = set()
-    for path in [places.table("posts"), *places.frozen]:
-        if path.exists():
-            frame = storage.read_columns(path, ["post_id", "text"])
-            texts |= set(frame.loc[frame["post_id"].isin(posts), "text"])
-    return words_of(texts)
-
-
-def _forget(
-    purged: Purged, study: OfStudy, unfinished: purging.Unfinished, files: list[Path], progress: Progress
-) -> None:
-    """Delete in each place, even if another place fails."""
-    from covmis_build.annotation import round_folder as record
-    from covmis_build.annotation.forgetting import forget_context
-
-    places, forget = study.places, unfinished.forget
-    posts = sorted(forget.posts)
-    # Copies of the archive first: once a file is rewritten, no later purge would look for them after an interruption.
-    for store in dict.fromkeys((places.far_store, places.store)):
-        purged.attempt("build", partial(storage.remove, store), None)
-    lines = changed = 0
-    how = ReadingOptions.of(study.settings.retrieval)
-    for number, path in enumerate(files):
-        progress("archive", number, len(files))
-        count = purged.attempt(places.relative(path), partial(_lines_rewritten, path, forget, how), 0)
-        lines, changed = lines + count, changed + bool(count)
-    progress("archive", len(files), len(files))
-    purged.places.append(
-        ("archive", lines, f"lines or pages changed, in {changed:,} of {len(files):,} files")
-    )
-    showing = {"quoted": unfinished.quoting, "parent": unfinished.answering}
-    # Before the rounds: afterwards it is unknown which models learned from such a post.
-    learned = purged.attempt("models", partial(_models, places, set(posts)), list[str]())
-    purged.places.append(("models", len(learned), "trained models removed; train them again"))
-    purged.notes += [f"{name}: removed, since it may have been trained on such a post" for name in learned]
-    context = partial(forget_context, places.rounds, posts, showing, forget.without_addresses)
-    quoting = purged.attempt("annotation", context, 0)
-    blank = purged.attempt("annotation", partial(record.forget, places.rounds, posts), 0)
-    purged.places.append(("frozen items", blank, "texts emptied; seals still verify"))
-    pairs = purged.attempt("recall", partial(recall.forget_pairs, places.rounds, posts), 0)
-    purged.places.append(("recall", pairs, "pairs of a frame that were not drawn have lost their id"))
-    purged.places.append(("their quotations", quoting, "other posts' items, which keep their own texts"))
-    traces = Traces([*forget.posts, *forget.authors], unfinished.words)
-    build = purged.attempt("build", partial(_build, places, traces), 0)
-    purged.places.append(("build", build, "tables and indexes removed; `covmis run` rebuilds them"))
-    notes = purged.attempt("collect", partial(_notes, places.notes, forget), 0)
-    purged.places.append(("collect", notes, "notes of collecting changed"))
-    tasks = purged.attempt(
-        "Label Studio",
-        partial(label_studio.forget, study, [*posts, *unfinished.quoting, *unfinished.answering]),
-        0,
-    )
-    purged.places.append(("Label Studio", tasks, "tasks removed"))
-    release = purged.attempt("release", partial(_release, places, traces), 0)
-    purged.places.append(("release", release, "files removed; `covmis release` rebuilds them"))
-    outputs = purged.attempt("outputs", partial(_outputs, places, traces), 0)
-    purged.places.append(
-        ("outputs", outputs, "files elsewhere in the study removed, or without what they held of it")
-    )
-    leftovers = [path for path in _of_study(places) if storage.is_unfinished(path)]
-    for path in leftovers:
-        purged.attempt(places.relative(path), partial(storage.remove, path), None)
-    purged.places.append(("leftovers", len(leftovers), "half-written files of killed commands removed"))
-
-
-def _lines_rewritten(path: Path, forget: Forget, how: ReadingOptions) -> int:
-    return take_out(path, forget, how).lines
-
-
-def _build(places: Places, traces: Traces) -> int:
-    """Delete files that contain traces, and files of unknown content, since vectors of texts name no post."""
-    files = [path for path in places.build.rglob("*") if path.is_file() and path.name not in KEPT_OF_BUILD]
-    holds = [path for path in files if path.suffix not in KNOWN_FORMS or _held(traces, path)]
-    holds += [path for path in files if path.suffix in {".new", ".part"} and path.name.startswith(".")]
-    for path in dict.fromkeys(holds):
-        storage.remove(path)
-    # The same tables in a store: the local ones were searched; any other table there was not.
-    far = (
-        [path for path in places.far.objects() if not (places.build / path.name).exists()]
-        if places.far
-        else []
-    )
-    for path in far:
-        storage.remove(path)
-    return len(set(holds)) + len(far)
-
-
-def _held(traces: Traces, path: Path) -> bool:
-    """True if a rebuildable file contains traces. An unreadable file may contain some."""
-    try:
-        return traces.in_file(path, texts=path.suffix not in {".parquet", ".json"})
-    except UNREADABLE:
-        return True
-
-
-def _notes(folder: Path, forget: Forget) -> int:
-    """Remove these posts from outcomes, gaps, plans and lists of ids."""
-    changed = 0
-    for path in sorted(folder.rglob("*.csv")):
-        changed += bool(rewriting.rewrite(path, forget).lines)
-    natives = {post_id.partition(":")[2] for post_id in forget.posts}
-    for path in sorted(folder.rglob("*.json")):
-        before = json.loads(path.read_text("utf-8"))
-        after = forget.without(before)
-        if isinstance(before.get("jobs"), list):
-            after = {**before, "jobs": [job for job in before["jobs"] if job["search"] not in natives]}
-        if after != before:
-            storage.write_text(path, json.dumps(after, ensure_ascii=False, indent=1) + "\n")
-            changed += 1
-    return changed
-
-
-def _release(places: Places, traces: Traces) -> int:
-    """Delete a release that contains such a post. Its place is free for the next release."""
-    folders = (places.release, places.deposit)
-    files = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
-    if not any(_held(traces, path) for path in files):
-        return 0
-    for path in files:
-        storage.remove(path)
-    return len(files)
-
-
-def _outputs(places: Places, traces: Traces) -> int:
-    """Delete outputs that commands wrote elsewhere in the study. A journal of paid answers loses only lines."""
-    holds = [path for path in storage.outputs_of(places.folder) if path.is_file() and _held(traces, path)]
-    for path in holds:
-        if is_journal(path):
-            lines = path.read_bytes().splitlines(keepends=True)
-            kept = [line for line in lines if not (traces.ids_in(line) or traces.texts_in(line))]
-            storage.write_bytes(path, b"".join(kept))
-        else:
-            storage.remove(path)
-    return len(holds)
-
-
-def _models(places: Places, posts: set[str]) -> list[str]:
-    """Delete models trained in this study if a frozen post is purged whose text still exists.
-
-    A model contains words of its training posts, in its vocabulary or weights, where no search finds them.
-    """
-    columns = ["post_id", "salt"]
-    frozen = (storage.read_columns(path, columns) for path in places.frozen)
-    if not any((items["post_id"].isin(posts) & (items["salt"] != "")).any() for items in frozen):
-        return []
-    outputs = storage.outputs_of(places.folder)
-    files = [path for path in outputs if path.name == model_folder.NAME]
-    folders = [path.parent for path in files if path.exists() or any(path.parent.glob("weights-*"))]
-    stopped = [path.parent for path in outputs if path.name == model_folder.COURSE and path.parent.is_dir()]
-    for folder in stopped:
-        storage.remove(folder)
-    for folder in folders:
-        for path in [*folder.glob("weights-*"), folder / model_folder.NAME]:  # model.json goes last
-            storage.remove(path)
-    return [places.relative(folder) for folder in [*folders, *stopped]]
-
-
-def _of_study(places: Places) -> list[Path]:
-    """Return every file of the study's folder, except git's."""
-    files, seen = [], {places.folder.resolve()}
-    for folder, inside, names in os.walk(places.folder, followlinks=True):
-        here = Path(folder)
-        inside[:] = [name for name in sorted(inside) if name != ".git" or here != places.folder]
-        linked = {name: (here / name).resolve() for name in inside if (here / name).is_symlink()}
-        inside[:] = [name for name in inside if linked.get(name) not in seen]  # a link may lead upwards
-        seen |= set(linked.values())
-        files += [here / name for name in names if (here / name).is_file()]
-    return sorted(files)
-
-
-def _search(purged: Purged, places: Places, unfinished: purging.Unfinished) -> None:
-    """Search all bytes of the study and report what is left."""
-    posts, people = Traces(unfinished.forget.posts, unfinished.words), Traces(unfinished.forget.authors)
-    archived = _archive(places)
-    for path in dict.fromkeys([*_of_study(places), *archived]):
-        if path in {places.purge_csv, places.purge_journal} or path.name.endswith(".lock"):
-            continue
-        where = Where.ARCHIVE if path in archived else _where(places, path)
-        ids = not (where is Where.ROUNDS and path.name in MAY_NAME_POSTS)
-        # Other authors may have written the same words: they are a trace only in files without their posts.
-        texts = where is Where.ELSEWHERE or (where is Where.ROUNDS and path.suffix == ".html")
-        try:
-            of_posts, of_people = posts.in_file(path, ids=ids, texts=texts), ids and people.in_file(path)
-        except UNREADABLE as error:
-            told = purged.notes if where is Where.ELSEWHERE else purged.problems
-            told.append(f"{places.relative(path)}: cannot be searched ({type(error).__name__})")
-            continue
-        if where is not Where.ELSEWHERE and (of_posts or (of_people and where is not Where.ARCHIVE)):
-            purged.problems.append(f"{places.relative(path)}: still holds something of it")
-        elif of_posts or of_people:
-            purged.notes.append(f"{places.relative(path)}: names or holds something of it; look yourself")
-    if (places.folder / ".git").exists():
-        purged.notes.append(".git: earlier commits keep what they held")
-
-
-class Where(StrEnum):
-    """The owner of a file in the study."""
-
-    ARCHIVE = "an archive"
-    ROUNDS = "a round"
-    MADE = "what commands make"
-    ELSEWHERE = "elsewhere"
-
-
-def _where(places: Places, path: Path) -> Where:
-    if any(path.is_relative_to(place) for place in places.archives):
-        return Where.ARCHIVE
-    if any(path.is_relative_to(kind.folder(places.rounds)) for kind in RoundKind):
-        return Where.ROUNDS
-    made = (places.build, places.release, places.deposit, places.notes)
-    return Where.MADE if any(path.is_relative_to(place) for place in made) else Where.ELSEWHERE

@@ -5,16 +5,14 @@ Matched and missed posts are labelled in one round, so that annotators cannot di
 
 from __future__ import annotations
 
-import hashlib
 import math
 import secrets
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
-from covmis_build import keyed, storage, tables
+from covmis_build import storage, tables
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.answers import present
 from covmis_build.annotation.frozen_items import freeze
@@ -24,7 +22,7 @@ from covmis_build.annotation.round_folder import RoundKind
 from covmis_build.building.nearest import nearest
 from covmis_build.engine import open_engine, silent
 from covmis_build.errors import InputError
-from covmis_build.estimation.recall import Figure, expected, stands_for
+from covmis_build.estimation.recall_frame import RecallFrame, adaptive_probabilities, pairs_of
 from covmis_build.estimation.recall_report import FrameFacts, RecallReport, report_of
 from covmis_build.options import RANKED
 from covmis_build.queries.suggest import READ
@@ -32,12 +30,11 @@ from covmis_build.ranking.guide import Guide, fit
 from covmis_build.ranking.rank import FIRST
 from covmis_build.records import independent
 from covmis_build.report.result import Result
-from covmis_build.sampling.guided import either, guided, spread
 from covmis_build.study.round import Round
 from covmis_build.study.round_settings import settings_of_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from covmis_build.annotation.round_folder import RoundFolder
@@ -48,6 +45,8 @@ if TYPE_CHECKING:
     from covmis_build.study.of_study import OfStudy
 
 DEPTH, LABELS = 50, 400
+UNKNOWN = dict.fromkeys(("relevant", "recall", "low", "high"), math.nan)
+"""What can be expected of a draw before there are enough labels for a score."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -99,53 +98,12 @@ class Plan(Result):
         }
 
 
-@dataclass(frozen=True, slots=True)
-class _Frame:
-    """The pairs (table `frame`, before probabilities are set), and their description."""
+class _Ranked(NamedTuple):
+    """A frame, the scores of its pairs, and what to warn of."""
 
-    pairs: pd.DataFrame
-    facts: FrameFacts
+    frame: RecallFrame
     guide: Guide
     warnings: tuple[str, ...]
-
-    def drawn(self, labels: float, labels_found: float) -> _Frame:
-        """Set the probabilities for this number of labels."""
-        found = self.pairs["found"].to_numpy(dtype=bool)
-        chances = np.zeros(len(found))
-        chances[~found] = guided(self.pairs.loc[~found, "guess"], labels)
-        chances[found] = spread(self.pairs.loc[found, "kinds"].tolist(), labels_found)
-        facts = replace(
-            self.facts, labels=float(chances[~found].sum()), labels_found=float(chances[found].sum())
-        )
-        return replace(self, pairs=self.pairs.assign(p_sample=chances), facts=facts)
-
-    def learned(self, labels: float, rounds: list[RoundFolder]) -> _Frame:
-        """Add this number of labels among pairs not drawn yet, using scores learned from these rounds' labels."""
-        before = rounds[-1].frame().set_index("item_id")["p_sample"].reindex(self.pairs["item_id"])
-        chances = before.to_numpy(dtype=np.float64, copy=True)
-        drawn = {item for folder in rounds for item in folder.items()["item_id"]}
-        left = ~(self.pairs["found"] | self.pairs["item_id"].isin(drawn)).to_numpy(dtype=bool)
-        chances[left] = either(chances[left], guided(self.pairs.loc[left, "guess"], labels))
-        missed = ~self.pairs["found"].to_numpy(dtype=bool)
-        facts = replace(
-            self.facts,
-            learned=True,
-            asked=float(labels),
-            labels=float(chances[missed].sum()),
-            labels_found=float(chances[~missed].sum()),
-        )
-        return replace(self, pairs=self.pairs.assign(p_sample=chances), facts=facts)
-
-    def at_least(self, rounds: list[RoundFolder]) -> _Frame:
-        """Take the largest probability of all these draws. Random numbers are permanent, so it is the joint probability."""
-        before = np.zeros(len(self.pairs))
-        for folder in rounds:
-            earlier = folder.frame().set_index("item_id")["p_sample"]
-            before = np.maximum(before, earlier.reindex(self.pairs["item_id"]).to_numpy(dtype=np.float64))
-        chances = np.maximum(before, self.pairs["p_sample"].to_numpy(dtype=np.float64))
-        missed = ~self.pairs["found"].to_numpy(dtype=bool)
-        facts = replace(self.facts, asked=float((chances - before)[missed].sum()))
-        return replace(self, pairs=self.pairs.assign(p_sample=chances), facts=facts)
 
 
 @dataclass(frozen=True)
@@ -170,15 +128,15 @@ class Recall:
         on the hub.
         """
         self.study.need_current(run=run, progress=progress)
-        frame = self._frame(labels, depth, model, progress)
+        frame, guide, warnings = self._frame(labels, depth, model, progress)
         rows = []
         for count in (labels // 2, labels, 2 * labels):
             tried = frame.drawn(count, _found_labels(count, labels_found))
-            rows.append({"labels": round(tried.facts.labels), **self._expected(tried)})
+            rows.append(
+                {"labels": round(tried.facts.labels), **(tried.expected() if guide.coefficients else UNKNOWN)}
+            )
         chosen = frame.drawn(labels, _found_labels(labels, labels_found))
-        missed = chosen.pairs.loc[~chosen.pairs["found"], "p_sample"]
-        largest = float(1 / missed.min()) if len(missed) else math.nan
-        return Plan(chosen.facts, largest, frame.guide, pd.DataFrame(rows), frame.warnings)
+        return Plan(chosen.facts, chosen.largest_weight, guide, pd.DataFrame(rows), warnings)
 
     def draw(
         self,
@@ -203,10 +161,10 @@ class Recall:
                 "every yes of a recall round is read by a second person, and [annotation] annotators has one",
                 remedy="Name another",
             )
-        frame = self._frame(labels, depth, model, progress)
+        frame = self._frame(labels, depth, model, progress).frame
         posts = self._posts_of(frame.pairs[~frame.pairs["found"]], progress)
         there = frame.pairs["found"] | frame.pairs["item_id"].isin(posts["item_id"])
-        frame = _with_family(replace(frame, pairs=frame.pairs[there].reset_index(drop=True)))
+        frame = replace(frame, pairs=frame.pairs[there].reset_index(drop=True)).with_family()
         with study.locked_rounds("covmis recall draw"):
             rounds = _same_family(self._rounds(), frame.facts.family)
             found_labels = _found_labels(labels, labels_found)
@@ -215,8 +173,9 @@ class Recall:
                     "there is no earlier draw from this frame to learn from",
                     remedy="Draw without learn (--learn) first",
                 )
+            before = {item for folder in rounds for item in folder.items()["item_id"]}
             if learn:
-                frame = frame.learned(labels, rounds)
+                frame = frame.learned(labels, rounds[-1].frame(), before)
             elif rounds and _facts(rounds[-1]).learned:
                 raise InputError(
                     f"the chances of round {rounds[-1].number} have learned from labels: more cannot be drawn from this frame "
@@ -224,13 +183,10 @@ class Recall:
                     remedy="Draw with learn (--learn)",
                 )
             else:
-                if rounds:  # Keep the earlier scores: probabilities that depend on a pair's own label would not be valid.
-                    guess = rounds[0].frame().set_index("item_id")["guess"]
-                    pairs = frame.pairs.assign(guess=guess.reindex(frame.pairs["item_id"]).to_numpy())
-                    frame = replace(frame, pairs=pairs)
-                frame = frame.drawn(labels, found_labels).at_least(rounds)
-            before = {item for folder in rounds for item in folder.items()["item_id"]}
-            chosen = _chosen(frame, study.settings.seed)
+                if rounds:
+                    frame = frame.guessed_as(rounds[0].frame())
+                frame = frame.drawn(labels, found_labels).at_least([folder.frame() for folder in rounds])
+            chosen = frame.chosen(study.settings.seed)
             chosen = chosen[~chosen["item_id"].isin(before)]
             if chosen.empty:
                 raise InputError(
@@ -286,7 +242,7 @@ class Recall:
     def _rounds(self) -> list[RoundFolder]:
         return record.rounds_of_kind(self.study.places.rounds, RoundKind.RECALL)
 
-    def _frame(self, labels: int, depth: int, model: str, progress: Progress) -> _Frame:
+    def _frame(self, labels: int, depth: int, model: str, progress: Progress) -> _Ranked:
         study = self.study
         if depth < 1:
             raise InputError(f"depth = {depth} leaves nothing to look at", remedy="50 is usual")
@@ -313,15 +269,6 @@ class Recall:
             )
         guide = fit(ranking.posts, self._known())
         ranked = ranking.posts.assign(guess=guide.guess(ranking.posts))
-        pair = ["claim_id", "post_id"]
-        missed = ~pd.MultiIndex.from_frame(ranked[pair]).isin(pd.MultiIndex.from_frame(found[pair]))
-        near = ranked.loc[missed, pair].groupby("claim_id").head(depth)  # a ranking is sorted
-        pairs = found.merge(near, on=["claim_id", "post_id"], how="outer").merge(
-            ranked[["claim_id", "post_id", "rank", "guess"]], on=["claim_id", "post_id"], how="left"
-        )
-        pairs["found"] = pairs["kind"].notna()
-        pairs["kinds"] = [kinds if isinstance(kinds, list) else [] for kinds in pairs["kind"]]
-        pairs["item_id"] = pairs["claim_id"] + "|" + pairs["post_id"]
         facts = FrameFacts(
             ranked_by=ranking.name,
             version=ranking.version,
@@ -333,8 +280,8 @@ class Recall:
             guide_labels=guide.labels,
             family="",
         )
-        pairs = pairs.sort_values("item_id", ignore_index=True).assign(p_sample=0.0)
-        return _with_family(_Frame(pairs, facts, guide, tuple(ranking.warnings)))
+        frame = RecallFrame(pairs_of(found, ranked, depth), facts).with_family()
+        return _Ranked(frame, guide, tuple(ranking.warnings))
 
     def _known(self) -> dict[str, bool]:
         """Return known labels of items: a stance or a "yes" means that the post is about the claim."""
@@ -343,19 +290,6 @@ class Recall:
         answers = gold_of(self._rounds())
         known |= dict(zip(answers["item_id"], answers["label"] == YES, strict=True))
         return {str(item): bool(yes) for item, yes in known.items()}
-
-    def _expected(self, frame: _Frame) -> dict[str, float]:
-        missed = frame.pairs[~frame.pairs["found"]]
-        if not frame.guide.coefficients:
-            return {"relevant": math.nan, "recall": math.nan, "low": math.nan, "high": math.nan}
-        guess, chances = (missed[name].to_numpy(dtype=np.float64) for name in ("guess", "p_sample"))
-        found = float(frame.pairs.loc[frame.pairs["found"], "guess"].fillna(0.0).sum())
-        relevant, figure = expected(found, guess, chances)
-        return {
-            "relevant": relevant,
-            **dict(zip(Figure._fields, figure, strict=True)),
-            "recall": figure.value,
-        }
 
     def _posts_of(self, pairs: pd.DataFrame, progress: Progress) -> pd.DataFrame:
         """Return the posts of these pairs as `covmis run` would import them, one row per pair, without dropped posts."""
@@ -430,7 +364,14 @@ def report_of_rounds(
         stance_of |= stances(folder.items(), folder.labels())
     pairs = pairs.assign(
         drawn=pairs["item_id"].isin(drawn_by),
-        probability=_probabilities(pairs, rounds, drawn_by) if facts.learned else pairs["p_sample"],
+        probability=adaptive_probabilities(
+            pairs,
+            [folder.frame() for folder in rounds],
+            drawn_by,
+            [_facts(folder).asked for folder in rounds],
+        )
+        if facts.learned
+        else pairs["p_sample"],
         relevant=[relevant.get(item, math.nan) for item in pairs["item_id"]],
         stance=[stance_of.get(item, "") for item in pairs["item_id"]],
     )
@@ -439,19 +380,6 @@ def report_of_rounds(
     )
     numbers = tuple(folder.number for folder in rounds)
     return report_of(facts, pairs, labels.values, rounds=numbers, overruled=overruled, level=level)
-
-
-def _probabilities(
-    pairs: pd.DataFrame, rounds: Sequence[RoundFolder], drawn_by: Mapping[str, int]
-) -> pd.Series[float]:
-    """Return the inverse of the number of pairs each pair represents; see `stands_for` for adaptive draws."""
-    missed = ~pairs["found"].to_numpy(dtype=bool)
-    # frames of one family have the same pairs in the same order
-    chances = [folder.frame()["p_sample"].to_numpy(dtype=np.float64)[missed] for folder in rounds]
-    by = pairs.loc[missed, "item_id"].map(drawn_by).fillna(-1).to_numpy(dtype=np.int64)
-    probability = pairs["p_sample"].astype(float)
-    probability[missed] = 1 / stands_for(chances, by, [_facts(folder).asked for folder in rounds])
-    return probability
 
 
 def recall_sentences(rounds: Sequence[RoundFolder], gold: pd.DataFrame, labels: Labels) -> list[str]:
@@ -465,51 +393,6 @@ def recall_sentences(rounds: Sequence[RoundFolder], gold: pd.DataFrame, labels: 
 
 def _found_labels(labels: int, labels_found: int | None) -> int:
     return labels // 4 if labels_found is None else labels_found
-
-
-def _with_family(frame: _Frame) -> _Frame:
-    """Add counts, and a hash of the pairs and their query types: other queries or posts give another family."""
-    told = "\n".join(
-        f"{item}\t{','.join(kinds)}"
-        for item, kinds in zip(frame.pairs["item_id"], frame.pairs["kinds"], strict=True)
-    )
-    found = int(frame.pairs["found"].sum())
-    facts = replace(
-        frame.facts,
-        pairs_found=found,
-        pairs_missed=len(frame.pairs) - found,
-        family=hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:12],
-    )
-    return replace(frame, facts=facts)
-
-
-def _chosen(frame: _Frame, seed: int) -> pd.DataFrame:
-    """Return the pairs whose permanent random number is below their probability.
-
-    Other queries give other random numbers. Otherwise a query written from an earlier draw would match just those pairs.
-    """
-    numbers = [keyed.uniform(seed, "recall", frame.facts.family, item) for item in frame.pairs["item_id"]]
-    return frame.pairs[np.array(numbers) < frame.pairs["p_sample"].to_numpy(dtype=np.float64)]
-
-
-def forget_pairs(rounds: Path, post_ids: Collection[str]) -> int:
-    """Remove post ids that were not drawn from recall frames, keeping the probabilities. Returns the number of rows.
-
-    Drawn pairs keep their id like frozen items, because labels refer to it.
-    """
-    count, home = 0, RoundKind.RECALL.folder(rounds)
-    # a later round's frame includes pairs that an earlier round drew
-    drawn = {item for path in home.glob("*/items.parquet") for item in storage.read_column(path, "item_id")}
-    for path in sorted(home.glob(f"*/{record.FRAME}")):
-        pairs = storage.read_table(path, "frame")
-        gone = pairs["post_id"].isin(post_ids) & ~pairs["item_id"].isin(drawn)
-        if gone.any():
-            pairs.loc[gone, "post_id"] = ""
-            nameless = pairs.loc[gone, "claim_id"] + "|forgotten:"
-            pairs.loc[gone, "item_id"] = nameless + pd.Series(gone[gone].index.astype(str), gone[gone].index)
-            storage.write_table(path, pairs, "frame")
-            count += int(gone.sum())
-    return count
 
 
 def _facts(folder: RoundFolder) -> FrameFacts:

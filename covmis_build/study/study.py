@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from covmis_build.archive.words import Words
     from covmis_build.building.dropped_posts import DroppedPosts
     from covmis_build.building.explain import Story
+    from covmis_build.building.purging import Purged
     from covmis_build.claims.lint import Findings
     from covmis_build.claims.selection import Selection
     from covmis_build.collecting.cost import Estimate
@@ -57,7 +58,6 @@ if TYPE_CHECKING:
     from covmis_build.study.look import Look
     from covmis_build.study.plan_sample import SamplePlan
     from covmis_build.study.prompt import Questions
-    from covmis_build.study.purge import Purged
     from covmis_build.study.queries import ShownQueries, Trial
     from covmis_build.study.rebuilding import BesidePublished, Rebuilding
     from covmis_build.study.recall import Recall
