@@ -21,8 +21,8 @@ import typer
 
 from covmis_build import __version__
 from covmis_build.cli import console
-from covmis_build.cli.command import command
-from covmis_build.cli.panels import ELSEWHERE, Group, Program
+from covmis_build.cli.command import Commands
+from covmis_build.cli.panels import Group, Program
 from covmis_build.cli.renamed import renamed
 from covmis_build.errors import CovmisError
 from covmis_build.report.terminal import printable
@@ -82,9 +82,6 @@ class _Commands(MutableMapping[str, Any]):
 def _group(name: str) -> Any:
     """A group of commands from its file."""
     group = importlib.import_module(f"covmis_build.cli.{name.replace('-', '_')}").app
-    for each in group.registered_commands:
-        each.epilog = ELSEWHERE
-        each.callback = command(each.callback)
     info = typer.models.TyperInfo(group, name=name, cls=Group)
     return typer.main.get_group_from_info(
         info, pretty_exceptions_short=True, suggest_commands=True, rich_markup_mode=None
@@ -94,8 +91,8 @@ def _group(name: str) -> Any:
 def _single(name: str) -> Any:
     """A command that is in no group."""
     function = getattr(importlib.import_module(f"covmis_build.cli.{COMMANDS[name]}"), name)
-    alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-    alone.command(name, epilog=ELSEWHERE)(command(function))
+    alone = Commands(add_completion=False, rich_markup_mode=None)
+    alone.command(name)(function)
     return typer.main.get_command(alone)
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typer import Typer
-
+from covmis_build.cli.command import Commands
 from covmis_build.cli.verbs import verbs
 
-app = Typer(help="Import, check and select claims.", no_args_is_help=True)
+app = Commands(help="Import, check and select claims.", no_args_is_help=True)
 
 verbs(app, "claims")

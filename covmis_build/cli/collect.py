@@ -10,15 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from typer import Argument, Option, Typer
+from typer import Argument, Option
 
+from covmis_build.cli.command import Commands
 from covmis_build.cli.console import detail, say, warn
 from covmis_build.engine import Progress, silent
 from covmis_build.errors import InputError
 from covmis_build.report.result import Result
 from covmis_build.study.study import Study
 
-app = Typer(help="Fetch posts from X, Bluesky, Mastodon or Telegram.", no_args_is_help=True)
+app = Commands(help="Fetch posts from X, Bluesky, Mastodon or Telegram.", no_args_is_help=True)
 
 EstimateOption = Annotated[
     bool, Option("--estimate", help="Print what a search would find and cost; fetch no posts.")

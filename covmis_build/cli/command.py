@@ -9,10 +9,11 @@ from dataclasses import fields, is_dataclass
 from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from typer import Exit
+from typer import Exit, Typer
 
 from covmis_build.cli import console
 from covmis_build.cli.console import JsonOption, StudyOption
+from covmis_build.cli.panels import ELSEWHERE
 from covmis_build.study.study import Study, open_study
 
 if TYPE_CHECKING:
@@ -68,3 +69,16 @@ def command(function: Callable[..., Result | None]) -> Callable[..., None]:
     called.__signature__ = Signature(every)  # type: ignore[attr-defined] # typer reads both
     called.__annotations__ = {parameter.name: parameter.annotation for parameter in every}
     return called
+
+
+class Commands(Typer):
+    """A group of commands: each function has what all commands have."""
+
+    def command(self, name: str | None = None, **settings: Any) -> Callable[[Any], Any]:
+        """Add a function as a command."""
+
+        def added(function: Callable[..., Result | None]) -> Callable[..., Result | None]:
+            super(Commands, self).command(name, epilog=ELSEWHERE, **settings)(command(function))
+            return function
+
+        return added

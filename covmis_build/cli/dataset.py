@@ -5,16 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Option, Typer
+from typer import Argument, Option
 
 import covmis_build as covmis
+from covmis_build.cli.command import Commands
 from covmis_build.cli.console import say
 from covmis_build.cli.options import pairs_of
 from covmis_build.errors import InputError, counted
 from covmis_build.report.result import Result, Told
 from covmis_build.report.summary import Listing
 
-app = Typer(no_args_is_help=True, help="Get and convert published stance corpora.")
+app = Commands(no_args_is_help=True, help="Get and convert published stance corpora.")
 
 HomeOption = Annotated[
     Path | None,

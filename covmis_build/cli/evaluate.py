@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Option, Typer
+from typer import Argument, Option
 
 import covmis_build as covmis
+from covmis_build.cli.command import Commands
 from covmis_build.cli.options import (
     ClustersOption,
     GoldArgument,
@@ -31,7 +32,7 @@ from covmis_build.report.result import Result, Told
 if TYPE_CHECKING:
     from covmis_build.report.summary import Summary
 
-app = Typer(help="Score and compare classifiers; make and check splits.", no_args_is_help=True)
+app = Commands(help="Score and compare classifiers; make and check splits.", no_args_is_help=True)
 
 
 @app.command()

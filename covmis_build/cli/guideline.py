@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typer import Typer
-
+from covmis_build.cli.command import Commands
 from covmis_build.cli.verbs import verbs
 
-app = Typer(no_args_is_help=True, help="Compare the guideline with its earlier versions.")
+app = Commands(no_args_is_help=True, help="Compare the guideline with its earlier versions.")
 
 
 @app.callback()

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from typer import Argument, Option, Typer, prompt
+from typer import Argument, Option, prompt
 
+from covmis_build.cli.command import Commands
 from covmis_build.cli.console import say
 from covmis_build.engine import Progress, silent
 from covmis_build.report.result import Result, Told
 from covmis_build.study.study import Study
 
-app = Typer(no_args_is_help=True, help="Start or stop a local Label Studio.")
+app = Commands(no_args_is_help=True, help="Start or stop a local Label Studio.")
 
 
 @app.command()

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Option, Typer
+from typer import Argument, Option
 
 import covmis_build as covmis
+from covmis_build.cli.command import Commands
 from covmis_build.cli.console import StudyOption, warn
 from covmis_build.cli.options import (
     LabelsOption,
@@ -30,7 +31,7 @@ from covmis_build.report.result import Result, Told
 if TYPE_CHECKING:
     from covmis_build.study.prompt import Questions as Asking
 
-app = Typer(help="Train baselines, prompt LLMs, test LLM annotators.", no_args_is_help=True)
+app = Commands(help="Train baselines, prompt LLMs, test LLM annotators.", no_args_is_help=True)
 
 DataArgument = Annotated[
     Path,

@@ -5,15 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from typer import Typer
-
+from covmis_build.cli.command import Commands
 from covmis_build.cli.verbs import verbs
 from covmis_build.study.study import study_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-app = Typer(help="Check and add files of posts.", no_args_is_help=True)
+app = Commands(help="Check and add files of posts.", no_args_is_help=True)
 
 
 def _with_or_without_study(asked: Any, given: Any, **where: Any) -> Callable[..., Any]:

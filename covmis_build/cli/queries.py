@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typer import Typer
-
+from covmis_build.cli.command import Commands
 from covmis_build.cli.verbs import verbs
 
-app = Typer(help="Show, test, save and suggest search queries.", no_args_is_help=True)
+app = Commands(help="Show, test, save and suggest search queries.", no_args_is_help=True)
 
 verbs(app, "queries")

@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
-from typer import Option, Typer
+from typer import Option
 
+from covmis_build.cli.command import Commands
 from covmis_build.cli.options import LevelOption, RunOption
 from covmis_build.engine import Progress, silent
 from covmis_build.report.result import Result, Told
 from covmis_build.study.study import Study
 
-app = Typer(no_args_is_help=True, help="Estimate how many relevant posts the queries miss.")
+app = Commands(no_args_is_help=True, help="Estimate how many relevant posts the queries miss.")
 
 
 @dataclass(frozen=True)

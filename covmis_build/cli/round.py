@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typer import Typer
-
+from covmis_build.cli.command import Commands
 from covmis_build.cli.verbs import made, verbs
 
-app = Typer(no_args_is_help=True, help="Run annotation rounds.")
+app = Commands(no_args_is_help=True, help="Run annotation rounds.")
 
 verbs(app, "round")
 agreement = made("agreement")

@@ -283,7 +283,8 @@ def logistic(
     from sklearn.linear_model import LogisticRegression
     from threadpoolctl import threadpool_limits
 
-    regression = LogisticRegression(C=C, class_weight=weights, max_iter=3000)
+    # with scikit-learn's tolerance (1e-4) the last steps, and so some answers, depend on the processor
+    regression = LogisticRegression(C=C, class_weight=weights, max_iter=3000, tol=1e-8)
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         regression.fit(matrix, labels)

@@ -195,7 +195,7 @@ def test_two_labels_have_one_line_between_them():
         )
         for frame in (pair, NEW)
     ]
-    plain = LogisticRegression(C=1, max_iter=3000).fit(matrices[0], pair["label"])
+    plain = LogisticRegression(C=1, max_iter=3000, tol=1e-8).fit(matrices[0], pair["label"])
     assert model.probabilities(NEW) == pytest.approx(plain.predict_proba(matrices[1])[:, ::-1], abs=1e-6)
 
 
@@ -216,7 +216,7 @@ def test_class_weights_are_those_of_the_paper():
 
     made = TfidfVectorizer(ngram_range=(1, 2)).fit(few["text"])
     matrix = made.transform(few["text"]).toarray()
-    repeated = LogisticRegression(max_iter=3000).fit(
+    repeated = LogisticRegression(max_iter=3000, tol=1e-8).fit(
         np.vstack([matrix, matrix[3], matrix[3]]), [*few["label"], "y", "y"]
     )
     assert weighted.probabilities(few) == pytest.approx(repeated.predict_proba(matrix), abs=1e-4)
@@ -278,17 +278,17 @@ def macro_f1(gold, predicted):
 
 
 def test_pheme_standard_split(data_home):
-    """Mu et al. 2023, Table 4: logistic regression on PHEME, chronological: 63.9."""
+    """Mu et al. 2023, Table 4: logistic regression on PHEME, chronological: 63.9, here 64.1 (converged)."""
     from covmis_build import datasets
 
     frame = datasets.read("pheme", data_home).sort_values(["time", "id"], kind="stable")
     model = train_linear(frame.iloc[:4061], "mu")
     test = frame.iloc[4641:]
-    assert macro_f1(test["label"], model.predict(test)) == pytest.approx(63.9, abs=0.05)
+    assert macro_f1(test["label"], model.predict(test)) == pytest.approx(64.1, abs=0.05)
 
 
 def test_weibo_stratified_split(data_home):
-    """Mu et al. 2023 print 77.9 and do not give C; with C = 10 and balanced classes it is 78.1."""
+    """Mu et al. 2023 print 77.9 and do not give C; with C = 10 and balanced classes it is 78.0."""
     from covmis_build import datasets
 
     frame = datasets.read("weibo", data_home).sort_values(["time", "id"], kind="stable")
@@ -297,7 +297,7 @@ def test_weibo_stratified_split(data_home):
     before = pd.concat([parts[label].iloc[:first] for label, (first, _) in cuts.items()])
     after = pd.concat([parts[label].iloc[second:] for label, (_, second) in cuts.items()])
     model = train_linear(before, "mu-chinese")
-    assert macro_f1(after["label"], model.predict(after)) == pytest.approx(78.1, abs=0.05)
+    assert macro_f1(after["label"], model.predict(after)) == pytest.approx(78.0, abs=0.05)
 
 
 @pytest.mark.long

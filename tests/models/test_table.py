@@ -184,7 +184,7 @@ def test_measures_with_an_order_poles_and_weights_are_those_of_score():
 @pytest.mark.parametrize(
     ("named", "message"),
     [
-        ({"wanted": ["f_avg"]}, "f_avg needs poles. Name the two: --poles A,B"),
+        ({"wanted": ["f_avg"]}, "f_avg needs poles. Name the two: poles"),
         ({"wanted": ["f_avg"], "poles": ["favor", "pro"]}, "poles"),
         ({"wanted": ["cem_ord"]}, "cem_ord needs an order. Name the labels in their order"),
         ({"wanted": ["cem_ord"], "order": ["favor"]}, "is not an order of the labels"),
