@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 SeedOption = Annotated[int, Option(help="The seed of all random numbers.")]
 IdOption = Annotated[str, Option("--id", metavar="COLUMN", help="The column of ids (default: found).")]
-RunOption = Annotated[bool, Option("--run", help="Rebuild out-of-date tables first.")]
 LevelOption = Annotated[float, Option(min=0.5, max=0.999, help="Confidence level.")]
 OutOption = Annotated[
     list[Path] | None,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import secrets
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import pandas as pd
 
@@ -24,6 +24,7 @@ from covmis_build.engine import open_engine, silent
 from covmis_build.errors import InputError
 from covmis_build.estimation.recall_frame import RecallFrame, adaptive_probabilities, pairs_of
 from covmis_build.estimation.recall_report import FrameFacts, RecallReport, report_of
+from covmis_build.operations import About
 from covmis_build.options import RANKED
 from covmis_build.queries.suggest import READ
 from covmis_build.ranking.guide import Guide, fit
@@ -39,12 +40,14 @@ if TYPE_CHECKING:
 
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.engine import Progress
+    from covmis_build.operations import Level, Rebuild
     from covmis_build.options import Labels
     from covmis_build.report.summary import Summary
     from covmis_build.study.missed_posts import MissedPosts
     from covmis_build.study.of_study import OfStudy
 
-DEPTH, LABELS = 50, 400
+DEPTH = 50
+LABELS = 400
 UNKNOWN = dict.fromkeys(("relevant", "recall", "low", "high"), math.nan)
 """What can be expected of a draw before there are enough labels for a score."""
 
@@ -98,6 +101,42 @@ class Plan(Result):
         }
 
 
+Labelled = Annotated[int, About("Number of posts to label that no query found.", at_least=1)]
+LabelledFound = Annotated[
+    int | None,
+    About(
+        "Number of posts to label that queries found (default: a quarter as many).",
+        flag="--found",
+        at_least=1,
+    ),
+]
+Depth = Annotated[int, About("Number of most similar posts per claim that no query found.", at_least=1)]
+Model = Annotated[
+    str, About("Sentence model that re-ranks BM25's results (extra: models).", metavar="FOLDER|NAME")
+]
+
+
+@dataclass(frozen=True, repr=False)
+class RecallWithMissed(Result):
+    """The report, and what missed posts share; `page` if they were written to one."""
+
+    report: RecallReport
+    missed: MissedPosts
+    in_words: bool
+    page: str = ""
+
+    @property
+    def summary(self) -> Summary:
+        """Return the report, then what missed posts share."""
+        wrote = [f"Wrote {self.page}."] if self.page else []
+        return [*self.report.summary, *(["", *self.missed.summary] if self.in_words else []), *wrote]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As `covmis recall report --json` prints it."""
+        page = {"page": self.page} if self.page else {}
+        return self.report.to_dict() | {"missed": self.missed.to_dict()} | page
+
+
 class _Ranked(NamedTuple):
     """A frame, the scores of its pairs, and what to warn of."""
 
@@ -115,17 +154,18 @@ class Recall:
     def plan(
         self,
         *,
-        labels: int = LABELS,
-        labels_found: int | None = None,
-        depth: int = DEPTH,
-        model: str = "",
-        run: bool = False,
+        labels: Labelled = LABELS,
+        labels_found: LabelledFound = None,
+        depth: Depth = DEPTH,
+        model: Model = "",
+        run: Rebuild = False,
         progress: Progress = silent,
     ) -> Plan:
-        """Return the frame of the `depth` most similar posts per claim, and the precision of `labels` missed pairs.
+        """Preview the sampling frame and expected precision.
 
-        `labels_found` matched pairs are added (default: a quarter as many). `model` is a sentence model's folder or its name
-        on the hub.
+        Samples nothing. The frame contains the posts that a query found and, for each claim, the most similar other posts.
+
+        Example: covmis recall plan --labels 400 --model ./all-MiniLM-L6-v2
         """
         self.study.need_current(run=run, progress=progress)
         frame, guide, warnings = self._frame(labels, depth, model, progress)
@@ -141,17 +181,20 @@ class Recall:
     def draw(
         self,
         *,
-        labels: int = LABELS,
-        labels_found: int | None = None,
-        depth: int = DEPTH,
-        model: str = "",
-        learn: bool = False,
-        run: bool = False,
+        labels: Labelled = LABELS,
+        labels_found: LabelledFound = None,
+        depth: Depth = DEPTH,
+        model: Model = "",
+        learn: Annotated[bool, About("Add --labels pairs, using all labels so far (adaptive).")] = False,
+        run: Rebuild = False,
         progress: Progress = silent,
     ) -> Round:
-        """Draw pairs as in `plan` and freeze them as a round. After an earlier draw from the same frame, only new pairs.
+        """Sample claim–post pairs for a recall round.
 
-        `learn`: after an earlier draw from the same frame, add this many labels, guided by all labels so far.
+        Annotators answer whether the post is about the claim. Every pair has a known probability, which is higher for pairs that
+        look relevant. A second draw with more --labels adds to the earlier round.
+
+        Example: covmis recall draw --labels 400
         """
         study = self.study
         study.need_current(run=run, progress=progress)
@@ -213,11 +256,28 @@ class Recall:
             )
         return Round(study, folder.folder)
 
-    def report(self, *, level: float = 0.95) -> RecallReport:
-        """Estimate recall from the last draw and earlier ones from the same frame."""
-        return report_of_rounds(
+    def report(
+        self,
+        *,
+        level: Level = 0.95,
+        queries: Annotated[bool, About("Also show what missed posts share, and propose queries.")] = False,
+        html: Annotated[bool, About("Also write a page with missed posts and their claims.")] = False,
+        progress: Progress = silent,
+    ) -> RecallReport | RecallWithMissed:
+        """Estimate recall and suggest better queries.
+
+        Describes the sampling frame only; for posts outside it, gives an upper bound.
+
+        Example: covmis recall report --queries
+        """
+        report = report_of_rounds(
             self._drawn_rounds(), self.study.gold(), self.study.settings.labels, level=level
         )
+        if not (queries or html):
+            return report
+        missed = self.missed(progress=progress)
+        page = self.study.places.relative(self.write_page(report, missed)) if html else ""
+        return RecallWithMissed(report, missed, queries, page)
 
     def missed(self, *, read: Sequence[int] = READ, progress: Progress = silent) -> MissedPosts:
         """Analyse relevant posts that no query matches, and suggest queries for them."""

@@ -12,7 +12,7 @@ from covmis_build.operations import operation
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_STUDY, _ROUND = "study.study:Study.", "study.round:Round."
+_STUDY, _ROUND, _RECALL = "study.study:Study.", "study.round:Round.", "study.recall:Recall."
 VERBS = {
     "run": f"{_STUDY}run",
     "status": f"{_STUDY}status",
@@ -41,6 +41,9 @@ VERBS = {
     "round verify": f"{_STUDY}verify_rounds",
     "agreement": "annotation.report_files:agreement_of_file",
     "estimate": f"{_STUDY}estimate",
+    "recall plan": f"{_RECALL}plan",
+    "recall draw": f"{_RECALL}draw",
+    "recall report": f"{_RECALL}report",
     "release": f"{_STUDY}release",
     "verify": "study.verify:verify",
     "hydrate": f"{_STUDY}hydrate",
