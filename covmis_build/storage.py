@@ -82,13 +82,13 @@ def _reporting_failed_write(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise unwritten(error, path) from error
+        raise _unwritten(error, path) from error
 
 
 @contextmanager
 def _temporary(target: Path, create: Callable[[Path], Path]) -> Iterator[Path]:
     """Create a file or folder next to the target, locked during its process's life, and deleted at the end if still there."""
-    make_folder(target.parent)
+    _make_folder(target.parent)
     _sweep(target.parent)
     for last in (False, False, True):  # another command's cleanup may delete it before it is locked
         beside = create(target)
@@ -147,11 +147,11 @@ def _sweep(folder: Path) -> None:
     _swept.add(folder)
 
 
-def make_folder(folder: Path) -> None:
+def _make_folder(folder: Path) -> None:
     """Create a folder and its parents; each is on disk when this returns."""
     if folder.is_dir():
         return
-    make_folder(folder.parent)
+    _make_folder(folder.parent)
     folder.mkdir(exist_ok=True)
     _flush_folder(folder.parent)
 
@@ -209,7 +209,7 @@ def _study_of(path: Path) -> Path | None:
     return next((folder for folder in path.absolute().parents if (folder / STUDY).is_file()), None)
 
 
-def unwritten(error: OSError, path: Path) -> InputError:
+def _unwritten(error: OSError, path: Path) -> InputError:
     """Return the error message for a failed write (the old file is unchanged)."""
     return InputError(
         f"cannot write: {error.strerror or error}", file=path, remedy="The previous state is untouched"
@@ -282,10 +282,10 @@ def locked(path: Path, what: str, of: str = "the study") -> Iterator[None]:
     The operating system releases the lock when its holder ends for any reason. Child processes do not keep it.
     """
     try:
-        make_folder(path.parent)
+        _make_folder(path.parent)
         opened = _target(path).open("a+")
     except OSError as error:
-        raise unwritten(error, path) from error
+        raise _unwritten(error, path) from error
     with opened as file:
         if not _try_lock(file.fileno()):
             file.seek(0)
@@ -388,7 +388,7 @@ def write_table(path: Path, frame: pd.DataFrame, table: str) -> None:
 def append_bytes(path: Path, data: bytes) -> None:
     """Append bytes to a file, on disk when this returns; for journals whose readers ignore an incomplete end."""
     with _reporting_failed_write(path):
-        make_folder(path.parent)
+        _make_folder(path.parent)
         _register(path)
         new = not path.exists()
         with _target(path).open("ab", buffering=0) as file:
@@ -403,7 +403,7 @@ def append_bytes(path: Path, data: bytes) -> None:
 def append_line(path: Path, line: bytes) -> None:
     """Append one line to a journal, completely or not at all. An incomplete last line is removed first."""
     with _reporting_failed_write(path):
-        make_folder(path.parent)
+        _make_folder(path.parent)
         new = not path.exists()
         handle = os.open(_target(path), os.O_RDWR | os.O_CREAT, 0o666)
         try:

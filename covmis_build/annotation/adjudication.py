@@ -183,7 +183,7 @@ def talked(labels: pd.DataFrame) -> dict[str, str]:
     }
 
 
-def decision_sheet(
+def _decision_sheet(
     frozen: pd.DataFrame,
     labels: pd.DataFrame,
     wanted: Sequence[str],
@@ -369,7 +369,7 @@ def write_decision_sheets(
             continue
         more = {"notes": notes} if name == ADJUDICATION_SHEET else {}
         before = [row for table in tables.values() for row in table.rows]
-        sheet = decision_sheet(
+        sheet = _decision_sheet(
             frozen, labels, wanted, round_.scheme, seed=seed, before=before, channel=channel, **more
         )
         refuse_unkept(path, tables.get(path, NO_SHEET), set(frozen["item_id"]))

@@ -234,7 +234,7 @@ def agreement(  # noqa: PLR0913 - a table, the names of its columns, and what is
         drift=drift(rows, classes),
         by_claim=by_group(rows, classes, "claim", ClaimAgreement),
         by_kind=by_group(rows, classes, "kind", KindAgreement),
-        dawid_skene=second_opinion(matrix),
+        dawid_skene=_second_opinion(matrix),
         time=time_per_item(rows),
         notes=[*compared.notes, *too_small(rounds), *same_or_not],
     )
@@ -306,7 +306,7 @@ def coefficients(matrix: LabelMatrix, *, ordered: bool, brief: bool = False) -> 
         }
         or None,
         pabak=figure("PABAK", shares, c.brennan_prediger_chance),
-        classes=by_class(matrix.classes, counts, tables),
+        classes=_by_class(matrix.classes, counts, tables),
         notes=[why] if why else [],
     )
 
@@ -331,7 +331,7 @@ def _pair_agreement(matrix: LabelMatrix, first: int, second: int) -> PairAgreeme
     )
 
 
-def by_class(labels: Sequence[str], counts: Array, tables: Array | None) -> list[ClassAgreement]:
+def _by_class(labels: Sequence[str], counts: Array, tables: Array | None) -> list[ClassAgreement]:
     """Agreement per label, from the number of annotators per item and label. `tables` compare two annotators each."""
     import numpy as np
 
@@ -401,7 +401,7 @@ class SecondOpinion(Struct, frozen=True):
     against_most: list[Doubt]
 
 
-def second_opinion(matrix: LabelMatrix) -> SecondOpinion | None:
+def _second_opinion(matrix: LabelMatrix) -> SecondOpinion | None:
     """Fit the model to these labels. None with fewer than three annotators."""
     import numpy as np
 

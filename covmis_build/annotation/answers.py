@@ -314,13 +314,13 @@ def append(
     for row in labels_of(labels):
         key = (row.item_id, row.phase, row.annotator)
         last[key] = row
-        by_channel[*key, row.channel] = without_clock(row).said
+        by_channel[*key, row.channel] = _without_clock(row).said
         counts[key] = counts.get(key, 0) + 1
     rows = []
     for answer in latest(answers):
         key = (answer.item_id, answer.phase, answer.annotator)
         row = _row(answer, number, guideline, now)
-        said = without_clock(row).said
+        said = _without_clock(row).said
         if by_channel.get((*key, answer.channel)) == said or is_older(answer, last.get(key)):
             continue
         superseded = last[key].label_id if key in last else ""
@@ -440,7 +440,7 @@ def own_time(said: Answer | Label) -> str:
     return note[1] if note else said.given_at
 
 
-def without_clock(row: Label) -> Label:
+def _without_clock(row: Label) -> Label:
     """Return the label without its note about the clock, so that a later import of the same answer is equal."""
     return row._replace(reason=CLOCK.sub("", row.reason)) if row.reason else row
 

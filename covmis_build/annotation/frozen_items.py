@@ -220,7 +220,7 @@ def frozen_items(rounds: Path) -> pd.DataFrame:
     """Read all items of all opened rounds of a study. Without rounds the table is empty."""
     import pandas as pd
 
-    parts = [read_items(folder) for folder in round_folders(rounds)]
+    parts = [read_items(folder) for folder in _round_folders(rounds)]
     parts = [part for part in parts if len(part)]
     return pd.concat(parts, ignore_index=True) if parts else tables.empty("frozen")
 
@@ -231,14 +231,14 @@ PAIR = ["item_id", "claim_id", "post_id"]
 def frozen_pairs(rounds: Path) -> Any:
     """Read the ids, claims and posts of these items as columns, without loading pandas."""
     columns: dict[str, list[str]] = {name: [] for name in PAIR}
-    for folder in round_folders(rounds):
+    for folder in _round_folders(rounds):
         items = storage.read_parquet(folder / "items.parquet", PAIR, storage.RESTORED, only=PAIR)
         for name in PAIR:
             columns[name] += items.column(name).to_pylist()
     return columns
 
 
-def round_folders(rounds: Path) -> list[Path]:
+def _round_folders(rounds: Path) -> list[Path]:
     """Return the folders of the opened rounds, in order."""
     return sorted(path.parent for path in rounds.glob("[0-9][0-9][0-9]/items.parquet"))
 

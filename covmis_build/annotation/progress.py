@@ -113,7 +113,7 @@ def progress_of(round_: RoundFolder, work: Mapping[str, Sequence[str]]) -> Progr
         advice = (
             f"`covmis round report --round {round_.number}`"
             if done
-            else f"{whom_to_wait_for(people)}, then `covmis round pull`"
+            else f"{_whom_to_wait_for(people)}, then `covmis round pull`"
         )
         return Progress(round_.number, True, False, len(frozen), tuple(people), 0, 0, advice)
     differ = adjudication.disagreements(frozen, round_.labels(), round_.per_item)
@@ -172,7 +172,7 @@ def workers(round_: RoundFolder, work: Mapping[str, Sequence[str]]) -> list[Work
     return people
 
 
-def whom_to_wait_for(people: Sequence[Worker]) -> str:
+def _whom_to_wait_for(people: Sequence[Worker]) -> str:
     """Describe each annotator's open work and obstacles in one sentence."""
     missing = [worker.annotator for worker in people if worker.missing]
     if missing:
@@ -230,7 +230,7 @@ def _advice(
         channels = "`--channel csv` makes sheets, `--channel html` offline pages"
         return f"`covmis round push` ({channels}), then `covmis round pull` when the annotators have labelled"
     if any(worker.left for worker in people):
-        return f"{whom_to_wait_for(people)}, then `covmis round pull`"
+        return f"{_whom_to_wait_for(people)}, then `covmis round pull`"
     report = "" if (round_.folder / "report.json").exists() else "`covmis round report`, "
     if open_ := set(undecided) & set(disagreements):
         third = open_.intersection(adjudication.undecided(round_.items(), round_.labels(), round_.per_item))

@@ -51,7 +51,7 @@ def write_reports(
     summary = own if same else findings_of_rounds(every, scheme, per_item)
     if round_.checks:
         own = replace(own, checks=checks_of(round_.checks, every))
-    guideline = guideline_note(rounds, round_)
+    guideline = _guideline_note(rounds, round_)
     in_round = (round_.folder / "report", f"Agreement in round {round_.number}", [guideline])
     over_all: _Page = (rounds / "summary", "Agreement over all rounds", [])
     if summary is own and not round_.sealed:
@@ -79,7 +79,7 @@ def findings_of_rounds(
     return findings(frozen, labels, scheme, per_item, brief=brief)
 
 
-def guideline_note(rounds: Path, round_: RoundFolder) -> str:
+def _guideline_note(rounds: Path, round_: RoundFolder) -> str:
     """Return the round's guideline version and the changes since the previous round."""
     earlier = [other for other in record.all_rounds(rounds) if other.number < round_.number]
     told = f"Guideline: version {round_.guideline}"

@@ -142,10 +142,10 @@ def seal(
         content["draws"] = draws
     if replaces:
         content["replaces"] = replaces
-    return content | {"seal": own_hash(content)}
+    return content | {"seal": _own_hash(content)}
 
 
-def own_hash(content: Mapping[str, Any]) -> str:
+def _own_hash(content: Mapping[str, Any]) -> str:
     """Return the hash of a seal's content, as cited by the next seal and the paper."""
     return _digest({name: value for name, value in content.items() if name != "seal"})
 
@@ -169,7 +169,7 @@ def verify(
         changed.append("the previous seal")
     if sealed.get("replaces", "") != replaces:
         changed.append("the replaced seal")
-    if sealed.get("seal") != own_hash(sealed) or sealed.get("round") != number:
+    if sealed.get("seal") != _own_hash(sealed) or sealed.get("round") != number:
         changed.append("the seal itself")
     changed += [f"the text of {item}" for item in _other_texts(frozen)]
     changed += _other_remarks(sealed.get("remarks", {}), now["remarks"], labels, set(gone["item_id"]))
@@ -181,7 +181,7 @@ def verify_chain(rounds: Sequence[RoundFolder]) -> list[Verified]:
     checks = []
     previous = {""}
     for round_ in rounds:
-        sealed, kept = round_.seal(), [str(content.get("seal", "")) for content in replaced_seals(round_)]
+        sealed, kept = round_.seal(), [str(content.get("seal", "")) for content in _replaced_seals(round_)]
         replaces = kept[-1] if kept else ""
         check = verify(sealed, _contents(round_), previous=previous, replaces=replaces, number=round_.number)
         before = tuple(_changed_before(round_, previous))
@@ -210,7 +210,7 @@ def seal_round(rounds: Sequence[RoundFolder], round_: RoundFolder, *, undecided:
             "`covmis round status` shows what is missing; `covmis round adjudicate` resolves disagreements"
         )
     before = earlier[-1].seal() if earlier else None
-    kept = replaced_seals(round_)
+    kept = _replaced_seals(round_)
     content = seal(
         _contents(round_),
         previous=before["seal"] if before else "",
@@ -252,7 +252,7 @@ def reopen(round_: RoundFolder, items: Sequence[str], reason: str, *, now: str) 
     return reopened
 
 
-def replaced_seals(round_: RoundFolder) -> list[dict[str, Any]]:
+def _replaced_seals(round_: RoundFolder) -> list[dict[str, Any]]:
     """Return the round's seals from before it was reopened; a missing one is empty."""
     now = (round_.seal() or {}).get("seal")
     reopenings = [entry for entry in round_.about.reopened or [] if entry.seal != now]
@@ -264,7 +264,7 @@ def _changed_before(round_: RoundFolder, previous: Collection[str]) -> list[str]
     """Report changes to what the round's earlier seals cover."""
     changed: list[str] = []
     replaces = ""
-    for number, sealed in enumerate(replaced_seals(round_), start=1):
+    for number, sealed in enumerate(_replaced_seals(round_), start=1):
         place = round_.folder / "sealed" / str(number)
         if not sealed:
             changed.append(f"the seal that was replaced by reopening {number}")

@@ -231,7 +231,7 @@ def _same_days(cells: Sequence[str], others: Sequence[str]) -> bool:
 
 def _id_in_first_line(header: Sequence[str]) -> str:
     """Return the column number of a long id in the first line, which is then no header; otherwise empty."""
-    return next((str(at) for at, cell in enumerate(header, 1) if LONG_ID.fullmatch(bare_cell(cell))), "")
+    return next((str(at) for at, cell in enumerate(header, 1) if LONG_ID.fullmatch(_bare_cell(cell))), "")
 
 
 def to_paste(understood: Understood, name: str) -> str:
@@ -452,7 +452,7 @@ def in_addresses(table: Table, column: int, asked: AbstractSet[str] | None = Non
     """Return the ids that also occur in a URL of their row, with the URL; of all rows, or of the `asked` ids."""
     addressed = dict[str, str]()
     for _, cells, problem in table.rows():
-        own = "" if problem else bare_cell(cells[column])
+        own = "" if problem else _bare_cell(cells[column])
         if own and (asked is None or own in asked):
             address = next(
                 (cell for cell in cells if len(cell) <= LOOKED_AT and own in cell and "://" in cell), ""
@@ -469,7 +469,7 @@ HOSTS = {
 """Website → platform of its posts."""
 
 
-def platform_of_addresses(addresses_of: Iterable[str]) -> str:
+def _platform_of_addresses(addresses_of: Iterable[str]) -> str:
     """Return the platform to which nearly all of these URLs belong; empty if there is none."""
     hosts = Counter(
         ".".join(address.partition("://")[2].partition("/")[0].lower().split(".")[-2:])
@@ -500,7 +500,7 @@ def _platform(
             )
         return "x"
     addressed = in_addresses(table, table.header.index(understood.taken["id"][0]))
-    if len(addressed) >= ENOUGH * len(set(bare)) and (site := platform_of_addresses(addressed.values())):
+    if len(addressed) >= ENOUGH * len(set(bare)) and (site := _platform_of_addresses(addressed.values())):
         understood.notes.append(f"{site}'s: {len(addressed):,} ids are in URLs of that site in their rows")
         return site
     if "text" not in understood.taken:
@@ -543,10 +543,10 @@ def _column(block: Sequence[Sequence[str]], at: Sequence[int], between: str = "/
     return list(map(_cell_of(at, between), block))
 
 
-def bare_cell(cell: str) -> str:
+def _bare_cell(cell: str) -> str:
     """Remove marks from a cell that protect it from spreadsheets or quote it.
 
-    >>> bare_cell("'125500"), bare_cell("'125500'"), bare_cell('="125500"')
+    >>> _bare_cell("'125500"), _bare_cell("'125500'"), _bare_cell('="125500"')
     ('125500', '125500', '125500')
     """
     if cell[:1] in _MARKS or cell[-1:] in _MARKS_BEHIND:
@@ -650,9 +650,9 @@ def _cell_of(at: Sequence[int], between: str = "/") -> Callable[[Sequence[str]],
     if not at:
         return lambda _: ""
     if len(at) > 1:
-        return lambda cells: between.join([bare_cell(cells[place]) for place in at]).strip()
+        return lambda cells: between.join([_bare_cell(cells[place]) for place in at]).strip()
     (only,) = at
-    return lambda cells: bare_cell(cells[only])
+    return lambda cells: _bare_cell(cells[only])
 
 
 LONGEST_X = 20

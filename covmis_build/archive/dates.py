@@ -93,13 +93,13 @@ class TimeForm(NamedTuple):
     def read(self, cell: str) -> str:
         """Return the cell's time in UTC to the second; empty if it does not have this format."""
         text = cell.strip()
-        if self.form is Form.ISO and not self.zone and (common := common_iso(text)):
+        if self.form is Form.ISO and not self.zone and (common := _common_iso(text)):
             return common
         return _utc(text, self.form, self.date_format, self.zone)
 
     def moment(self, cell: str) -> datetime | None:
         """Return the cell's time with its zone."""
-        return _moment(cell.strip(), self.form, self.date_format, zone_of(self.zone))
+        return _moment(cell.strip(), self.form, self.date_format, _zone_of(self.zone))
 
 
 _OF_V1 = re.compile(
@@ -124,7 +124,7 @@ def iso(text: str) -> str:
     if not text:
         return ""
     if text[0] <= "9":
-        if common := common_iso(text):
+        if common := _common_iso(text):
             return common
     elif parts := _OF_V1.fullmatch(text):
         month, day, clock, year = parts.groups()
@@ -134,7 +134,7 @@ def iso(text: str) -> str:
     return "" if alone.problem or alone.form is Form.EXCEL_DAYS else alone.read(text)
 
 
-def common_iso(text: str) -> str:
+def _common_iso(text: str) -> str:
     """Parse a frequent ISO 8601 time to UTC (the default zone), to the second. Empty for any other text."""
     return f"{text[:10]}T{text[11:19]}Z" if _COMMON_ISO.fullmatch(text) else ""
 
@@ -147,7 +147,7 @@ def utc(when: datetime) -> str:
         return ""
 
 
-def zone_of(name: str) -> tzinfo | None:
+def _zone_of(name: str) -> tzinfo | None:
     """Return a time zone by name (Europe/Berlin) or offset (+09:00); None if unknown."""
     if not name:
         return UTC
@@ -303,7 +303,7 @@ LOOKS = (
 
 @lru_cache(maxsize=4096)  # the same days occur often
 def _utc(text: str, form: Form, date_format: str, zone: str) -> str:
-    when = _moment(text, form, date_format, zone_of(zone))
+    when = _moment(text, form, date_format, _zone_of(zone))
     return utc(when) if when else ""
 
 

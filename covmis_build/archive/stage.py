@@ -118,7 +118,7 @@ def read_archive(
     words_file.sweep(parts.copies / words_file.FOLDER, facts)
     progress("reading", len(facts), len(jobs_of))
     work = pa.table({"part": list(wanted), "jobs": list(map(json.dumps, wanted.values()))}, schema=WORK)
-    kernel = partial(read_parts, folder=str(parts.folder), forget=forget, how=how, now=now)
+    kernel = partial(_read_parts, folder=str(parts.folder), forget=forget, how=how, now=now)
     for batch in engine.map(kernel, engine.table(work), MADE, rows=1).batches():
         facts |= {row.pop("part"): Facts(**row) for row in batch.to_pylist()}
     progress("reading", len(jobs_of), len(jobs_of))
@@ -241,7 +241,7 @@ def _hash(told: object) -> str:
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:24]
 
 
-def read_parts(
+def _read_parts(
     block: pa.Table, *, folder: str, forget: Forget, how: ReadingOptions, now: ReadUnder
 ) -> Iterator[pa.Table]:
     """Build the parts that these rows name. Returns their facts. Broken ids are an error."""

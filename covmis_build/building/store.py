@@ -27,7 +27,7 @@ def parts_of(places: Places) -> Parts:
     return Parts(places.far_store, places.store)
 
 
-def facts_of(places: Places) -> dict[str, Facts]:
+def _facts_of(places: Places) -> dict[str, Facts]:
     """Return the parts as built by the stage `read`."""
     path = places.table("parts")
     if not path.exists():
@@ -41,7 +41,7 @@ def facts_of(places: Places) -> dict[str, Facts]:
 def files_of(places: Places) -> dict[Path, Facts]:
     """Return the files of the store's parts where they were built."""
     parts = parts_of(places)
-    return {parts.file(part): facts for part, facts in facts_of(places).items()}
+    return {parts.file(part): facts for part, facts in _facts_of(places).items()}
 
 
 def files_here(places: Places) -> list[Path]:
@@ -55,7 +55,7 @@ def store_of(places: Places, engine: Engine) -> Store:
     from covmis_build.archive.stage import posts_of
     from covmis_build.archive.store import Store
 
-    posts = posts_of(engine, parts_of(places), facts_of(places))
+    posts = posts_of(engine, parts_of(places), _facts_of(places))
     return Store(posts, engine.table(places.table("older_copies")))
 
 

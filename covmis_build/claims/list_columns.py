@@ -131,13 +131,13 @@ def _fits(field: str, sheet: Sheet, column: str) -> bool:
     if field == "claim_id":
         return all(map(_is_id, values))
     if field == "text":
-        return holds_sentences(values)
+        return _holds_sentences(values)
     if field == "posts":
         return any(re.search(r"\d{5}", value) for value in values)
     return any(values)
 
 
-def holds_sentences(values: Sequence[str]) -> bool:
+def _holds_sentences(values: Sequence[str]) -> bool:
     """True if most values are sentences, not names or verdicts."""
     given = [value for value in values if value]
     words = [
@@ -171,11 +171,11 @@ def _settle_url(columns: dict[str, str], sheet: Sheet) -> None:
     column = columns.pop("url", "")
     if column and "fact_check_urls" not in columns:
         urls = [row[column].strip() for row in sheet.rows if row[column].strip()]
-        if urls and 2 * sum(is_fact_check(url) for url in urls) >= len(urls):
+        if urls and 2 * sum(_is_fact_check(url) for url in urls) >= len(urls):
             columns["fact_check_urls"] = column
 
 
-def is_fact_check(url: str) -> bool:
+def _is_fact_check(url: str) -> bool:
     """True if a URL is known to be a fact-checker's, by its host or its section's name."""
     parts = urlsplit(url if "//" in url else f"//{url}")
     return bool(

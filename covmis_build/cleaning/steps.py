@@ -184,9 +184,9 @@ def _items(
     engine: Engine, counted: Table, pairs: Table, frozen: Table, options: Cleaning, seed: int
 ) -> Table:
     kept = engine.sql(KEPT, counted=counted, pairs=pairs)
-    items = engine.map(partial(new_items, seed=seed, drawn=options.one_claim_per_post), kept, ITEMS)
+    items = engine.map(partial(_new_items, seed=seed, drawn=options.one_claim_per_post), kept, ITEMS)
     frozen = engine.map(
-        partial(as_found, seed=seed), engine.sql(FROZEN, frozen=frozen, counted=counted), ITEMS
+        partial(_as_found, seed=seed), engine.sql(FROZEN, frozen=frozen, counted=counted), ITEMS
     )
     return engine.sql(
         "SELECT * FROM (SELECT * FROM made UNION ALL SELECT * FROM frozen) AS u ORDER BY item_id",
@@ -195,7 +195,7 @@ def _items(
     )
 
 
-def new_items(block: pa.Table, *, seed: int, drawn: bool) -> pa.Table:
+def _new_items(block: pa.Table, *, seed: int, drawn: bool) -> pa.Table:
     """Return items from the kept pairs, with the columns that were counted per pair.
 
     A post matched by several query types belongs to one stratum, chosen among its types by a permanent random number.
@@ -221,7 +221,7 @@ def _stratum(item: str, kinds: Sequence[str], seed: int) -> str:
     return kinds[at]
 
 
-def as_found(block: pa.Table, *, seed: int) -> pa.Table:
+def _as_found(block: pa.Table, *, seed: int) -> pa.Table:
     """Return frozen items; a ranked one that a query now matches and no step drops gets that query's stratum.
 
     The same happens to unsampled posts: otherwise probabilities would depend on what was sampled.

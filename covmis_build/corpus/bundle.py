@@ -117,9 +117,9 @@ def bundle_files(
             _take(files, folder, path.relative_to(folder).as_posix())
         labels = folder / place / "labels.parquet"
         if labels.exists():
-            kept = without_remarks(storage.read_table(labels, "labels"))
+            kept = _without_remarks(storage.read_table(labels, "labels"))
             files[f"{place}/labels.parquet"] = _parquet(kept, "labels")
-        files[f"{place}/items.parquet"] = _like(folder / place / "items.parquet", without_texts(items))
+        files[f"{place}/items.parquet"] = _like(folder / place / "items.parquet", _without_texts(items))
     files[CORPUS] = _parquet(corpus.assign(text=None), "corpus")
     files[FACTS] = facts
     return files
@@ -160,7 +160,7 @@ def _take(files: dict[str, bytes], folder: Path, name: str) -> None:
         files[name] = storage.inside(folder, folder / name).read_bytes()
 
 
-def without_texts(items: pd.DataFrame) -> pd.DataFrame:
+def _without_texts(items: pd.DataFrame) -> pd.DataFrame:
     """Return frozen items as after a purge: ids, hashes, probabilities; no text, and no salt to test texts with."""
     emptied = items.copy()
     for name in EMPTY_TEXTS:
@@ -170,7 +170,7 @@ def without_texts(items: pd.DataFrame) -> pd.DataFrame:
     return emptied
 
 
-def without_remarks(labels: pd.DataFrame) -> pd.DataFrame:
+def _without_remarks(labels: pd.DataFrame) -> pd.DataFrame:
     """Return labels without comments, which may quote posts."""
     return labels.assign(comment="", reason="")
 

@@ -69,14 +69,14 @@ def sections(facts: ReleaseFacts, numbers: Statistics) -> list[Section]:
         _rehydration(facts),
         Section("How to cite", "", code=bibtex(facts)),
         Section(
-            "Data statement and datasheet",
+            "Data statement and _datasheet",
             "The questions of both documents, answered as far as the study knows.",
             tables=[
                 ("Data statement (Bender and Friedman 2018)", data_statement(facts), {}),
-                ("Datasheet (Gebru et al. 2021)", datasheet(facts, numbers), {}),
+                ("Datasheet (Gebru et al. 2021)", _datasheet(facts, numbers), {}),
             ],
         ),
-        *statement_sections(facts.data_statement),
+        *_statement_sections(facts.data_statement),
         *_not_stated(facts),
     ]
 
@@ -193,7 +193,7 @@ def _collection(facts: ReleaseFacts, numbers: Statistics) -> Section:
         COLLECTION,
         points=points,
         tables=[("From claims to sample", flow, {})] if len(flow) else [],
-        figure=flow_diagram(facts.flow, last) if facts.flow else Markup(""),
+        figure=_flow_diagram(facts.flow, last) if facts.flow else Markup(""),
     )
 
 
@@ -324,7 +324,7 @@ def _licence(facts: ReleaseFacts) -> Section:
     )
 
 
-def statement_sections(markdown: str) -> list[Section]:
+def _statement_sections(markdown: str) -> list[Section]:
     """Return a section for each heading of the study's own data statement."""
     parts: list[tuple[str, list[str], list[str]]] = [("Data statement", [], [])]
     for line in markdown.splitlines():
@@ -349,7 +349,7 @@ WISHED = {
     "funding": "the funding",
     "data_statement": "annotators (recruitment, pay, training), ethics and maintenance",
 }
-"""Content that a data statement (Bender and Friedman, 2018) or a datasheet (Gebru et al., 2021) requires, by setting."""
+"""Content that a data statement (Bender and Friedman, 2018) or a _datasheet (Gebru et al., 2021) requires, by setting."""
 
 
 def _not_stated(facts: ReleaseFacts) -> list[Section]:
@@ -393,7 +393,7 @@ def _rehydration(facts: ReleaseFacts) -> Section:
     )
 
 
-def flow_diagram(steps: Sequence[FlowStep], last: tuple[str, str] | None = None) -> Markup:
+def _flow_diagram(steps: Sequence[FlowStep], last: tuple[str, str] | None = None) -> Markup:
     """Draw the steps from top to bottom. `last` is the filled box of the corpus itself: (text, small print)."""
     boxes = [(_upper(step.keeps), _numbers(step), _dropped(step)) for step in steps]
     if last:
@@ -443,7 +443,7 @@ def data_statement(facts: ReleaseFacts) -> pd.DataFrame:
     )
 
 
-def datasheet(facts: ReleaseFacts, numbers: Statistics) -> pd.DataFrame:
+def _datasheet(facts: ReleaseFacts, numbers: Statistics) -> pd.DataFrame:
     """Describe content, origin and maintenance."""
     release = facts.release
     licence = licence_of(release.licence)

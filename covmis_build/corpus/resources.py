@@ -100,7 +100,7 @@ CLAIMS = Resource(
 )
 
 
-def corpus_resource(facts: ReleaseFacts, labels: Sequence[str]) -> Resource:
+def _corpus_resource(facts: ReleaseFacts, labels: Sequence[str]) -> Resource:
     """Describe the corpus."""
     schema = tables.SCHEMAS["corpus"]
     kept = [schema.field(name) for name in convert.columns(text=facts.release.text)]
@@ -163,6 +163,6 @@ def resources_of(folder: Path, facts: ReleaseFacts, labels: Sequence[str]) -> li
         CLAIMS,
     ]
     return [
-        corpus_resource(facts, labels),
+        _corpus_resource(facts, labels),
         *(table for table in beside if (folder / f"{table.name}.csv").is_file()),
     ]

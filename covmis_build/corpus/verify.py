@@ -85,7 +85,7 @@ def check_release(folder: Path, signers: Path | None = None) -> list[Check]:
     if not corpora:
         return checks
     corpus = next(iter(corpora.values()))
-    return checks + check_corpus(corpus) + check_root(folder) + check_by_recount(folder, corpus)
+    return checks + check_corpus(corpus) + _check_root(folder) + check_by_recount(folder, corpus)
 
 
 def check_corpus(corpus: pd.DataFrame) -> list[Check]:
@@ -110,7 +110,7 @@ def check_corpus(corpus: pd.DataFrame) -> list[Check]:
     ]
 
 
-def check_root(folder: Path) -> list[Check]:
+def _check_root(folder: Path) -> list[Check]:
     """Check the root hash in facts and card against the files."""
     if not (folder / FACTS).is_file() and not any(
         (folder / name).exists() for name in (CRATE, "datapackage.json")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 TWITTER_TIME = "%a %b %d %H:%M:%S %z %Y"
 
 
-def rumoureval_posts(folder: Path) -> Iterator[Row]:
+def _rumoureval_posts(folder: Path) -> Iterator[Row]:
     """Read RumourEval-2017 as one JSON object per post, with threads and texts."""
     posts = [json.loads(line) for line in text_of(folder / "2017_posts_text.jsonl.gz").split("\n") if line]
     sources = {post["thread"]: post["text"] for post in posts if post["is_source"]}
@@ -29,20 +29,20 @@ def rumoureval_posts(folder: Path) -> Iterator[Row]:
             thread,
             sources.get(thread, ""),
             post["text"],
-            twitter_time(post["created_at"]),
+            _twitter_time(post["created_at"]),
             post["split"],
             post["event"],
         )
 
 
-def rumoureval_keys(folder: Path, keys: Mapping[str, str]) -> Iterator[Row]:
+def _rumoureval_keys(folder: Path, keys: Mapping[str, str]) -> Iterator[Row]:
     """Read labels by post id, one answer key per split; without threads there are no targets and texts."""
     for split, name in keys.items():
         for post_id, label in _key(folder / name).items():
             yield Row(post_id, label, time=post_time(post_id), split=split)
 
 
-def rumoureval_threads(folder: Path, keys: Mapping[str, str]) -> Iterator[Row]:
+def _rumoureval_threads(folder: Path, keys: Mapping[str, str]) -> Iterator[Row]:
     """Read the distributed folders: answer keys, and threads (source and replies) at any depth."""
     known = {
         post_id: (label, split)
@@ -84,7 +84,7 @@ def threads(folder: Path) -> Iterator[tuple[str, str, list[tuple[str, str, str]]
 def _post(data: Any, file: Path) -> tuple[str, str, str]:
     """Return a post in Twitter's or Reddit's API format; the file's name is its id."""
     if isinstance(data, dict) and "created_at" in data:
-        return file.stem, data.get("full_text") or data.get("text") or "", twitter_time(data["created_at"])
+        return file.stem, data.get("full_text") or data.get("text") or "", _twitter_time(data["created_at"])
     while isinstance(data, list) or "children" in data.get("data", {}):
         data = data[0] if isinstance(data, list) else data["data"]["children"][0]
     inner = data.get("data", data)
@@ -92,16 +92,16 @@ def _post(data: Any, file: Path) -> tuple[str, str, str]:
     return file.stem, text, epoch_time(inner["created_utc"]) if "created_utc" in inner else ""
 
 
-def twitter_time(text: str) -> str:
+def _twitter_time(text: str) -> str:
     """Convert Twitter's time format to that of our tables.
 
-    >>> twitter_time("Wed Jan 07 11:14:38 +0000 2015")
+    >>> _twitter_time("Wed Jan 07 11:14:38 +0000 2015")
     '2015-01-07T11:14:38Z'
     """
     return epoch_time(dt.datetime.strptime(text, TWITTER_TIME).astimezone(dt.UTC).timestamp())
 
 
-def pheme_threads(folder: Path) -> Iterator[Row]:
+def _pheme_threads(folder: Path) -> Iterator[Row]:
     """Read the distributed PHEME: the folder above a thread shows whether its source is a rumour."""
     for kind, label in (("rumours", "rumour"), ("non-rumours", "non-rumour")):
         for place in sorted(folder.rglob(kind)):
@@ -110,6 +110,6 @@ def pheme_threads(folder: Path) -> Iterator[Row]:
 
 
 READERS: dict[str, Callable[..., Iterator[Row]]] = {
-    "rumoureval posts": rumoureval_posts, "rumoureval keys": rumoureval_keys, "rumoureval threads": rumoureval_threads,
-    "pheme threads": pheme_threads,
+    "rumoureval posts": _rumoureval_posts, "rumoureval keys": _rumoureval_keys, "rumoureval threads": _rumoureval_threads,
+    "pheme threads": _pheme_threads,
 }  # fmt: skip

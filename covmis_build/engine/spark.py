@@ -122,7 +122,7 @@ class SparkTable:
         """Return these columns only."""
         rows = self.columns.select(*columns) if self.columns else None
         schema = pa.schema([self.schema.field(name) for name in columns])
-        return SparkTable(schema, as_pieces_of(rows, schema) if rows else self.pieces, self.files, rows)
+        return SparkTable(schema, _as_pieces_of(rows, schema) if rows else self.pieces, self.files, rows)
 
     @cached_property
     def counts(self) -> list[int]:
@@ -191,7 +191,7 @@ def same(block: pa.Table) -> pa.Table:
     return block
 
 
-def as_pieces_of(rows: DataFrame, schema: pa.Schema) -> DataFrame:
+def _as_pieces_of(rows: DataFrame, schema: pa.Schema) -> DataFrame:
     """Convert results of Spark SQL to pieces."""
     return rows.mapInArrow(as_pieces(schema), ddl(PIECES))
 
@@ -380,7 +380,7 @@ class SparkEngine:
 
         data = settled(data)
         schema = to_arrow_schema(data.schema)
-        return SparkTable(schema, as_pieces_of(data, schema), columns=data)
+        return SparkTable(schema, _as_pieces_of(data, schema), columns=data)
 
     def near_duplicates(
         self, source: Table, *, threshold: float, grouping: Literal["components", "greedy"], scope: str = ""

@@ -36,11 +36,11 @@ def check_formats(paths: Iterable[Path], known: Sequence[str] = FORMATS) -> None
 def written(figures: Estimates, out: Sequence[Path], *, title: str = "") -> Estimates:
     """Write the estimates to these files, and name them in the estimates."""
     for path in out:
-        write_estimates(path, figures, title)
+        _write_estimates(path, figures, title)
     return replace(figures, files=tuple(map(str, out)))
 
 
-def write_estimates(path: Path, figures: Estimates, title: str = "") -> None:
+def _write_estimates(path: Path, figures: Estimates, title: str = "") -> None:
     """Write one file of the estimates, in the format of its extension (one of FORMATS)."""
     if path.suffix == ".json":
         storage.write_text(path, json.dumps(_plain(figures.to_dict()), ensure_ascii=False, indent=1) + "\n")
@@ -50,7 +50,7 @@ def write_estimates(path: Path, figures: Estimates, title: str = "") -> None:
             path, storage.csv_bytes(list(rows.columns), rows.itertuples(index=False, name=None))
         )
     else:
-        storage.write_text(path, estimates_page(figures, title))
+        storage.write_text(path, _estimates_page(figures, title))
 
 
 def _plain(value: Any) -> Any:
@@ -64,7 +64,7 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def estimates_page(figures: Estimates, title: str = "") -> str:
+def _estimates_page(figures: Estimates, title: str = "") -> str:
     """Return the estimates as a page: methods, plots of each label on one scale, and tables."""
     sections = [Section("In words", "\n\n".join(figures.sentences))]
     unique = figures.shares[figures.shares["estimand"] == Estimand.UNIQUE_POSTS]

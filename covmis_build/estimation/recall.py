@@ -86,11 +86,11 @@ def recall(
     unanswered = int(np.isnan(found.relevant).sum() + np.isnan(missed.relevant).sum())
     relevant = int(np.nansum(missed.relevant))
     return RecallFigures(
-        part_of_both(found_at, missed_at), found_at, missed_at, len(missed.relevant), relevant, unanswered
+        _part_of_both(found_at, missed_at), found_at, missed_at, len(missed.relevant), relevant, unanswered
     )
 
 
-def part_of_both(part: Figure, rest: Figure) -> Figure:
+def _part_of_both(part: Figure, rest: Figure) -> Figure:
     """Return the share of one of two independent totals in their sum; NaN for zero."""
     value = share_found(part.value, rest.value)
     if math.isnan(value):
@@ -139,11 +139,11 @@ def missed_total(drawn: Drawn, unseen: float, *, level: float = 0.95) -> Figure:
     """Return the number of relevant unmatched pairs: Horvitz-Thompson total, Fay and Feuer's interval."""
     answered = ~np.isnan(drawn.relevant)
     scale = len(answered) / answered.sum() if answered.any() else 1.0
-    total = weighted_total(drawn, unseen, level=level)
+    total = _weighted_total(drawn, unseen, level=level)
     return total._replace(value=total.value * scale)
 
 
-def weighted_total(drawn: Drawn, unseen: float, *, level: float = 0.95) -> Figure:
+def _weighted_total(drawn: Drawn, unseen: float, *, level: float = 0.95) -> Figure:
     """Return the total of the labelled ones; unlabelled ones widen the interval on the side that they could affect."""
     value = float(np.nansum(drawn.relevant / drawn.probability))
     worst, best = np.nan_to_num(drawn.relevant, nan=1.0), np.nan_to_num(drawn.relevant, nan=0.0)
@@ -159,7 +159,7 @@ def _gamma_ends(relevant: Floats, drawn: Drawn, unseen: float, level: float) -> 
     return certain + low, certain + high
 
 
-def both_totals(first: Figure, second: Figure) -> Figure:
+def _both_totals(first: Figure, second: Figure) -> Figure:
     """Return the sum of two independent totals, with half-widths added in quadrature."""
     value = first.value + second.value
     low = math.hypot(first.value - first.low, second.value - second.low)
@@ -195,13 +195,13 @@ def stance(
 
     def total(which: Floats) -> Figure:
         parts = [
-            weighted_total(Drawn(values, drawn.probability), unseen_weight(chances), level=level)
+            _weighted_total(Drawn(values, drawn.probability), unseen_weight(chances), level=level)
             for values, (drawn, chances) in ((which[:cut], found), (which[cut:], missed))
         ]
-        return both_totals(*parts)
+        return _both_totals(*parts)
 
     ours, others = total(of), total(among)
-    share = part_of_both(ours, others)
+    share = _part_of_both(ours, others)
     scale = share.value * every / ours.value if ours.value and not math.isnan(every) else 1.0
     return StanceFigures(share, Figure(*(scale * end for end in ours)), int(np.nansum(of)))
 

@@ -199,7 +199,7 @@ def by_name(systems: Any, id_column: str, labels: Collection[str]) -> dict[str, 
             )
         kept = [id_column] if id_column in names else []
         return {name: systems[[*kept, name]].rename(columns={name: "prediction"}) for name in columns}
-    if isinstance(systems, Mapping) and not all(is_cell(value) for value in systems.values()):
+    if isinstance(systems, Mapping) and not all(_is_cell(value) for value in systems.values()):
         return {str(name): predictions for name, predictions in systems.items()}
     if isinstance(systems, Mapping) and not systems:
         return {}
@@ -262,7 +262,7 @@ def _has_ids(predictions: Any, items: Collection[str]) -> bool:
         numbered = predictions.index.inferred_type == "integer"
         return not numbered or not set(map(str, predictions.index)).isdisjoint(items)
     several = isinstance(predictions, list | tuple) and len(predictions) > 0
-    return several and all(not is_cell(run) and _has_ids(run, items) for run in predictions)
+    return several and all(not _is_cell(run) and _has_ids(run, items) for run in predictions)
 
 
 def _are_runs(predictions: Any) -> bool:
@@ -270,7 +270,7 @@ def _are_runs(predictions: Any) -> bool:
     return isinstance(predictions, list | tuple) and any(
         isinstance(run, Labelled | Path)
         or hasattr(run, "columns")
-        or (not is_cell(run) and isinstance(run, str))
+        or (not _is_cell(run) and isinstance(run, str))
         for run in predictions
     )
 
@@ -284,7 +284,7 @@ def _are_columns(given: Any) -> bool:
     )
 
 
-def is_cell(value: Any) -> bool:
+def _is_cell(value: Any) -> bool:
     """True for a label or a missing one, as opposed to a file."""
     if isinstance(value, str):
         return Path(value).suffix.lower() not in SUFFIXES

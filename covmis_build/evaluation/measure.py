@@ -107,7 +107,7 @@ class Measure:
         """Return the values for precomputed sums, so that many measures share them."""
         given: dict[str, Any] = {"policy": policy_of(undefined)}
         if "weights" in self.takes:
-            given["weights"] = checked_weights(class_weights, counts.classes, self.name)
+            given["weights"] = _checked_weights(class_weights, counts.classes, self.name)
         values = self.formula(counts, **{name: given[name] for name in self.takes})
         return np.where(counts.total > 0, values, np.nan)
 
@@ -119,7 +119,7 @@ def policy_of(undefined: str) -> Undefined:
     return Undefined(undefined)
 
 
-def checked_weights(weights: Sequence[float] | None, classes: int, name: str) -> Array:
+def _checked_weights(weights: Sequence[float] | None, classes: int, name: str) -> Array:
     """Check class weights: one per class, none negative, sum 1 (tolerance 1e-9)."""
     if weights is None:
         raise InputError(f"the measure {name} needs class weights", remedy="Give one weight per class")

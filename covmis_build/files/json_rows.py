@@ -88,7 +88,7 @@ def _is_object(line: bytes) -> bool:
 def table_of(document: Any) -> Table:
     """Return the table in a JSON document."""
     if isinstance(document, dict):
-        if is_split(document):
+        if _is_split(document):
             names = [str(name) for name in document["columns"]]
             return _table("a JSON frame (split)", names, document["data"])
         if (listed := _listed(document)) is not None:
@@ -106,7 +106,7 @@ def table_of(document: Any) -> Table:
     return _table("a JSON list of rows", names, [[row.get(name) for name in names] for row in document])
 
 
-def is_split(document: Any) -> bool:
+def _is_split(document: Any) -> bool:
     """True for `to_json(orient="split")`: names, then rows of values."""
     return (
         isinstance(document, dict)
@@ -121,7 +121,7 @@ def is_frame(document: Any) -> bool:
     if not isinstance(document, dict) or not document:
         return False
     inner = list(document.values())
-    return is_split(document) or (
+    return _is_split(document) or (
         all(isinstance(part, dict) and part for part in inner) and len({tuple(part) for part in inner}) == 1
     )
 

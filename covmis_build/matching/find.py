@@ -72,7 +72,7 @@ def finding(
         writer.write_table(table)
     stream, compiled = bytes(sink.getvalue()), bool(len(queries)) and posts > WORTH
     learned = next(texts, pa.array([], pa.string())).slice(0, LEARNED).to_pylist() if compiled else []
-    counts = common_words(learned, queries["expression"])
+    counts = _common_words(learned, queries["expression"])
     asked_for(stream, counts, compiled=compiled)
     return partial(find, queries=stream, counts=counts, compiled=compiled, claims=claims)
 
@@ -91,7 +91,7 @@ def numbers_found(posts: CountedPosts, queries: pd.DataFrame) -> list[Rows]:
     return np.split(number[order], np.searchsorted(query[order], np.arange(len(queries) + 1)))[1:-1]
 
 
-def common_words(texts: Iterable[str], expressions: Iterable[str]) -> tuple[tuple[str, int], ...]:
+def _common_words(texts: Iterable[str], expressions: Iterable[str]) -> tuple[tuple[str, int], ...]:
     """Count the texts that contain each word of the queries."""
     words = {word for text in expressions for word in tokens(text)}
     counts = Counter(word for text in texts for word in words.intersection(tokens(text)))

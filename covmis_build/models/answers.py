@@ -101,7 +101,7 @@ def read_answer(answer: object, labels: Sequence[str]) -> Reading:
     >>> read_answer("Not in favor of it.", ["favor", "against"]).outcome
     <AnswerOutcome.PROSE: 'names a label only within a sentence'>
     """
-    known = by_folded(labels)
+    known = _by_folded(labels)
     if isinstance(answer, dict):
         return _object(answer, known)
     if not isinstance(answer, str) or not answer.strip():
@@ -116,7 +116,7 @@ def read_answer(answer: object, labels: Sequence[str]) -> Reading:
     return _json(text, known) or _words(text, known)
 
 
-def by_folded(labels: Sequence[str]) -> dict[str, str]:
+def _by_folded(labels: Sequence[str]) -> dict[str, str]:
     """Return the labels by normalised form. Labels with the same form are refused."""
     known: dict[str, str] = {}
     for label in labels:

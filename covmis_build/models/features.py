@@ -67,7 +67,7 @@ class Averages:
         if self.sha256 != content(self.file):
             raise InputError("is not what the model was trained with", file=self.file)
         if self.file.is_dir():
-            static = static_model(self.file)
+            static = _static_model(self.file)
             sides = [static.encode(frame[name].tolist(), use_multiprocessing=False) for name in columns]
             sides = [np.asarray(side, dtype=np.float64).reshape(-1, self.size) for side in sides]
         else:
@@ -78,7 +78,7 @@ class Averages:
         return np.hstack([*sides, np.abs(sides[0] - sides[1])]) if self.pair else sides[0]
 
     def _vectors(self, wanted: set[str]) -> dict[str, Any]:
-        vectors, size = read_vectors(self.file, wanted)
+        vectors, size = _read_vectors(self.file, wanted)
         if size != self.size:
             raise InputError(f"has vectors of {size} numbers, not {self.size}", file=self.file)
         return vectors
@@ -100,18 +100,18 @@ def _average(texts: Iterable[str], vectors: dict[str, Any], size: int) -> Any:
 def averages(file: Path, *, pair: bool) -> Averages:
     """Return features from a file of word vectors, or from a model2vec folder."""
     if file.is_dir():
-        return Averages(file, content(file), int(static_model(file).dim), pair)
+        return Averages(file, content(file), int(_static_model(file).dim), pair)
     if not file.is_file():
         raise InputError(
             "is not there",
             file=file,
             remedy="Name a file of word vectors in GloVe's format, or model2vec's folder",
         )
-    _, size = read_vectors(file, ())
+    _, size = _read_vectors(file, ())
     return Averages(file, content(file), size, pair)
 
 
-def static_model(folder: Path) -> Any:
+def _static_model(folder: Path) -> Any:
     """Load a model2vec model: averaged vectors per token, without torch."""
     try:
         from model2vec import StaticModel
@@ -172,7 +172,7 @@ def words(text: str) -> list[str]:
     return TOKEN.findall(text.lower())
 
 
-def read_vectors(path: Path, wanted: Iterable[str]) -> tuple[dict[str, Any], int]:
+def _read_vectors(path: Path, wanted: Iterable[str]) -> tuple[dict[str, Any], int]:
     """Read these words' vectors from a file in GloVe's format (or word2vec's text format with its first line)."""
     needed, vectors, size = set(wanted), {}, 0
     try:

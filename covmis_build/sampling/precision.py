@@ -30,17 +30,17 @@ TARGET_KAPPA = 0.67
 Z95, POWER80 = reach_of(0.95), 0.8416212335729143
 
 
-def clustering(sizes: ArrayLike, rho: float = RHO) -> float:
+def _clustering(sizes: ArrayLike, rho: float = RHO) -> float:
     """Return the design effect of claims with these sizes, relative to independent posts.
 
-    >>> round(clustering([24] * 12), 2), round(clustering([12] * 24), 2)
+    >>> round(_clustering([24] * 12), 2), round(_clustering([12] * 24), 2)
     (2.15, 1.55)
     """
     counts = np.asarray(sizes, dtype=float)
     return float(1 + (np.sum(counts**2) / counts.sum() - 1) * rho)
 
 
-def table_of_kappa(shares: Sequence[float], kappa: float) -> Floats:
+def _table_of_kappa(shares: Sequence[float], kappa: float) -> Floats:
     """Return the table of two equally accurate annotators with this kappa, whose errors follow the label shares."""
     if not 0 < kappa < 1:
         raise InputError(f"kappa = {kappa} cannot be planned for", remedy="Choose one between 0 and 1")
@@ -54,12 +54,12 @@ def table_of_kappa(shares: Sequence[float], kappa: float) -> Floats:
     return np.asarray(table, dtype=np.float64)
 
 
-def items_for_difference(difference: float, differing: float, deff: float = 1.0) -> int:
+def _items_for_difference(difference: float, differing: float, deff: float = 1.0) -> int:
     """Return the items needed to detect this difference in accuracy of two systems with 80% power, at 5%, two-sided.
 
     `differing` is the share of items on which exactly one system is correct.
 
-    >>> items_for_difference(0.05, 0.2)
+    >>> _items_for_difference(0.05, 0.2)
     621
     """
     if not 0 < difference <= differing <= 1:
@@ -67,10 +67,10 @@ def items_for_difference(difference: float, differing: float, deff: float = 1.0)
     return math.ceil((Z95 + POWER80) ** 2 * (differing - difference**2) / difference**2 * deff)
 
 
-def labels_for_share(share: float, width: float, deff: float = 1.0, r_squared: float = 0.0) -> int:
+def _labels_for_share(share: float, width: float, deff: float = 1.0, r_squared: float = 0.0) -> int:
     """Return the labels needed for a 95% interval of this width; predictions save the share R² of them.
 
-    >>> labels_for_share(0.5, 0.1), labels_for_share(0.5, 0.1, r_squared=0.3)
+    >>> _labels_for_share(0.5, 0.1), _labels_for_share(0.5, 0.1, r_squared=0.3)
     (385, 269)
     """
     return math.ceil(4 * Z95**2 * share * (1 - share) / width**2 * deff * (1 - r_squared))
@@ -121,8 +121,8 @@ def precision(
     *, claims: int, posts: int, share: float = 0.5, design_effect: float = 1.0, r_squared: float = 0.3
 ) -> Precision:
     """Compute plans for kappa, a share and a difference; `design_effect` is that of the sample's weights."""
-    deff = clustering([posts] * claims)
-    error = cohen_details(table_of_kappa(SHARES, TARGET_KAPPA)).error  # of one item: the table holds shares
+    deff = _clustering([posts] * claims)
+    error = cohen_details(_table_of_kappa(SHARES, TARGET_KAPPA)).error  # of one item: the table holds shares
     return Precision(
         claims,
         posts,
@@ -130,8 +130,8 @@ def precision(
         claims * posts / deff,
         TARGET_KAPPA,
         Z95 * error * math.sqrt(deff / (claims * posts)),
-        labels_for_share(share, 0.1, design_effect),
-        labels_for_share(share, 0.1, design_effect, r_squared),
+        _labels_for_share(share, 0.1, design_effect),
+        _labels_for_share(share, 0.1, design_effect, r_squared),
         r_squared,
-        items_for_difference(0.05, 0.2, deff),
+        _items_for_difference(0.05, 0.2, deff),
     )

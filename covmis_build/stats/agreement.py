@@ -236,10 +236,10 @@ def number(value: Any) -> float | None:
     return plain if math.isfinite(plain) else None
 
 
-def landis_koch(value: float) -> str:
+def _landis_koch(value: float) -> str:
     """Return Landis and Koch's category of a kappa.
 
-    >>> landis_koch(0.67), landis_koch(-0.1), landis_koch(0.81)
+    >>> _landis_koch(0.67), _landis_koch(-0.1), _landis_koch(0.81)
     ('substantial', 'poor', 'almost perfect')
     """
     return next((word for limit, word in LANDIS_KOCH if value <= limit), "almost perfect")
@@ -253,5 +253,5 @@ def words(low: float | None, high: float | None) -> str:
     """
     if low is None or high is None:
         return ""
-    both = dict.fromkeys([landis_koch(low), landis_koch(high)])
+    both = dict.fromkeys([_landis_koch(low), _landis_koch(high)])
     return " to ".join(both)

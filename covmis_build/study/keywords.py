@@ -88,7 +88,7 @@ def set_keywords(
     path = study.places.claims_csv
     with study.locked_inputs("covmis queries set"):
         claims = read_claims(path, "csv")
-        before = keywords_now(claims, claim)
+        before = _keywords_now(claims, claim)
         if instead_of is not None and before != list(instead_of):
             raise InputError(
                 f"the keywords of claim {claim} have changed since: {' | '.join(before) or 'none'}",
@@ -100,7 +100,7 @@ def set_keywords(
     return SavedKeywords(claim, kept, before)
 
 
-def keywords_now(claims: pd.DataFrame, claim: str) -> list[str]:
+def _keywords_now(claims: pd.DataFrame, claim: str) -> list[str]:
     """Return a claim's keywords in the claim list."""
     row = claims[claims["claim_id"] == claim]
     if row.empty:
@@ -120,7 +120,7 @@ def tune(
         own = claims[claims["claim_id"].eq(lines[0])] if len(lines) == 1 else claims[:0]
         language = common_language(claims if own.empty else own)
         if not own.empty:
-            lines = saved = keywords_now(claims, lines[0])
+            lines = saved = _keywords_now(claims, lines[0])
     if not lines:
         raise InputError(
             "no keywords to look at",

@@ -129,7 +129,7 @@ def missed_posts(
     study: OfStudy, rounds: Sequence[RoundFolder], *, read: Sequence[int] = READ, progress: Progress = silent
 ) -> MissedPosts:
     """Analyse the posts that these recall rounds found relevant."""
-    relevant = relevant_posts(study, rounds)
+    relevant = _relevant_posts(study, rounds)
     missed = relevant[relevant["missed"]]
     claims = study.claims
     texts = dict(zip(claims["claim_id"], claims["text"], strict=True))
@@ -159,7 +159,7 @@ def missed_posts(
     )
 
 
-def relevant_posts(study: OfStudy, rounds: Sequence[RoundFolder]) -> pd.DataFrame:
+def _relevant_posts(study: OfStudy, rounds: Sequence[RoundFolder]) -> pd.DataFrame:
     """Return the relevant items of these rounds: claim_id, post_id, text, weight (1/p), missed (by today's queries)."""
     answers = gold_of(rounds)
     frozen = pd.concat([folder.items() for folder in rounds], ignore_index=True)

@@ -137,7 +137,7 @@ class Trial(Result):
 NO_QUERIES = "No keywords, titles or URLs yet. `covmis queries suggest CLAIM` proposes keywords."
 
 
-def queries_of(study: OfStudy, claim_id: str = "") -> pd.DataFrame:
+def _queries_of(study: OfStudy, claim_id: str = "") -> pd.DataFrame:
     """Return the current queries of one claim or of all."""
     claims = read_claims(study.places.claims_csv, "csv")
     if claim_id and claim_id not in set(claims["claim_id"]):
@@ -147,7 +147,7 @@ def queries_of(study: OfStudy, claim_id: str = "") -> pd.DataFrame:
 
 def show_queries(study: OfStudy, claim_id: str, *, platform: str, limit: int) -> ShownQueries:
     """Return the queries in canonical form, and a platform's searches if one is named."""
-    queries = [ShownQuery(*row) for row in queries_of(study, claim_id).itertuples(index=False, name=None)]
+    queries = [ShownQuery(*row) for row in _queries_of(study, claim_id).itertuples(index=False, name=None)]
     warnings = remarks_on(query.text for query in queries if query.kind == "keywords")
     if platform:
         if platform not in PLATFORMS:
@@ -186,7 +186,7 @@ def try_queries(study: OfStudy, text: str = "", *, samples: int = 3, progress: P
     if claims is not None and (not text or text in ids):
         queries = build_queries(claims[claims["claim_id"] == text] if text else claims)
     else:
-        noticed = [f"No claim has the id {text}; read as keywords"] * looks_like_an_id(text, ids)
+        noticed = [f"No claim has the id {text}; read as keywords"] * _looks_like_an_id(text, ids)
         words, language = keywords_of(text)
         if not language and claims is not None:
             language = common_language(claims)  # as `run` will parse them
@@ -204,10 +204,10 @@ def try_queries(study: OfStudy, text: str = "", *, samples: int = 3, progress: P
     return Trial(posts.size, tried, [*noticed, *posts.unread, *remarks_on(written)], _limits(study))
 
 
-def looks_like_an_id(text: str, ids: Iterable[str]) -> bool:
+def _looks_like_an_id(text: str, ids: Iterable[str]) -> bool:
     """True if a text differs from an id at most in its digits.
 
-    >>> looks_like_an_id("claims-9999", ["claims-0001"]), looks_like_an_id("covid-19", ["claims-0001"])
+    >>> _looks_like_an_id("claims-9999", ["claims-0001"]), _looks_like_an_id("covid-19", ["claims-0001"])
     (True, False)
     """
     return re.sub(r"\d+", "0", text) in {re.sub(r"\d+", "0", each) for each in ids}

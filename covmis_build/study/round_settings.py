@@ -122,7 +122,7 @@ def strata_of_rounds(rounds: Sequence[RoundFolder]) -> dict[str, tuple[str, ...]
     return strata
 
 
-def audits_of_rounds(rounds: Sequence[RoundFolder]) -> dict[str, float]:
+def _audits_of_rounds(rounds: Sequence[RoundFolder]) -> dict[str, float]:
     """Return the audited share of automatic labels in each round whose settings record it."""
     shares = {}
     for round_ in rounds:
@@ -196,5 +196,5 @@ def with_all_draws(folder: Path, rounds: Sequence[RoundFolder]) -> pd.DataFrame:
             raised[item] = max(p, raised.get(item, 0.0))
     over = over_draws(counted, read_ledger(folder), strata_of_rounds(rounds), raised)
     p_sample = [over.get(item, p) for item, p in zip(frozen["item_id"], frozen["p_sample"], strict=True)]
-    checked = frozen["round"].map(audits_of_rounds(rounds)).where(frozen["automatic_label"] != "", 0.0)
+    checked = frozen["round"].map(_audits_of_rounds(rounds)).where(frozen["automatic_label"] != "", 0.0)
     return frozen.assign(p_sample=p_sample, p_audit=frozen["p_audit"].fillna(checked))

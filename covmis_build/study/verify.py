@@ -131,7 +131,7 @@ def _bundle(path: Path, release: Path | None = None) -> list[Check]:
             checks = check_bundle(manifest, files)
             if not all(check.passed for check in checks):
                 return checks
-            return checks + check_rounds(manifest, files, release)
+            return checks + _check_rounds(manifest, files, release)
     except InputError as error:  # about a file in the package, or in a folder that the user cannot see
         if Path(error.file) == path:
             raise
@@ -142,7 +142,7 @@ def _bundle(path: Path, release: Path | None = None) -> list[Check]:
         ) from error
 
 
-def check_rounds(manifest: Manifest, files: Mapping[str, bytes], release: Path | None) -> list[Check]:
+def _check_rounds(manifest: Manifest, files: Mapping[str, bytes], release: Path | None) -> list[Check]:
     """Check the chained seals of a package's rounds, and the corpus and the card's settings against the rounds.
 
     Seals do not need texts, which a package does not contain. `release`: the folder of the package.
@@ -153,7 +153,7 @@ def check_rounds(manifest: Manifest, files: Mapping[str, bytes], release: Path |
             storage.write_bytes(places.folder / name, data)
         rounds = all_rounds(places.rounds)
         recall = rounds_of_kind(places.rounds, RoundKind.RECALL)
-        checks = [*seals_of(rounds), *seals_of(recall)]
+        checks = [*_seals_of(rounds), *_seals_of(recall)]
         if not all(check.passed for check in checks):
             return checks
         frozen = with_all_draws(places.rounds, rounds)
@@ -177,15 +177,15 @@ def check_rounds(manifest: Manifest, files: Mapping[str, bytes], release: Path |
                 _settings(facts, settings),
                 *of_recall,
             ]
-        checks += check_sample(frozen, built, settings, manifest)
+        checks += _check_sample(frozen, built, settings, manifest)
         corpora = {"the bundle's corpus": bundled_corpus(files)}
         if release is not None:
             corpora["the corpus"] = read_corpus(release / "corpus.parquet").assign(text=None)
             if FACTS in files:
-                checks += check_beside(release, corpora["the corpus"], frozen, built, today, settings)
+                checks += _check_beside(release, corpora["the corpus"], frozen, built, today, settings)
                 if not manifest.purged and not settings.sampling.strata_by and len(expected):
                     again = figures_of(places.rounds, rounds, expected, frozen, built.get("items"), settings)
-                    checks.append(check_estimates(release, again))
+                    checks.append(_check_estimates(release, again))
         else:
             why = f"{root_of(files[MANIFEST])}; compare it with the card of the release or with the paper"
             first = "it is of the first format; nothing shows that a seal was taken out"
@@ -200,7 +200,7 @@ def check_rounds(manifest: Manifest, files: Mapping[str, bytes], release: Path |
     return checks
 
 
-def check_estimates(release: Path, again: Estimates) -> Check:
+def _check_estimates(release: Path, again: Estimates) -> Check:
     """Check whether a release's estimates follow from its rounds and its package's target population."""
     told = json.loads((release / STATISTICS).read_bytes())["shares"]
     whole = again.shares[again.shares["scope"] == "pool"]
@@ -263,7 +263,7 @@ def _tables(facts: ReleaseFacts, places: Places, built: Mapping[str, pd.DataFram
     return checks
 
 
-def check_sample(
+def _check_sample(
     frozen: pd.DataFrame, built: Mapping[str, pd.DataFrame], settings: Settings, manifest: Manifest
 ) -> list[Check]:
     """Check the sampling: each item's permanent random number against its probability, and the repeated draw."""
@@ -315,7 +315,7 @@ def check_sample(
     return [*checks, Check(what, same, f"{len(told):,} items{left_out}")]
 
 
-def check_beside(
+def _check_beside(
     release: Path,
     corpus: pd.DataFrame,
     frozen: pd.DataFrame,
@@ -369,7 +369,7 @@ def _settings(facts: ReleaseFacts, settings: Settings) -> Check:
     return Check("the card's settings are those of its rounds", not differ, ", ".join(differ))
 
 
-def seals_of(rounds: Sequence[RoundFolder]) -> list[Check]:
+def _seals_of(rounds: Sequence[RoundFolder]) -> list[Check]:
     """Return the chained seals of these rounds."""
     return [
         Check(

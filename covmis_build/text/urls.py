@@ -92,10 +92,10 @@ def spellings(url: str) -> tuple[str, ...]:
 
 def opened(url: str) -> SplitUrl | None:
     """Return the split URL after opening every wrapper around it."""
-    parts = split_url(url)
+    parts = _split_url(url)
     for _ in range(6):
         inner = inside(parts) if parts else ""
-        within = split_url(inner) if inner else None
+        within = _split_url(inner) if inner else None
         if within is None:
             break
         parts = within
@@ -217,7 +217,7 @@ class SplitUrl(NamedTuple):
         return f"{self.host}{self.path}{'?' + asked if asked else ''}{marked}"
 
 
-def split_url(url: str) -> SplitUrl | None:
+def _split_url(url: str) -> SplitUrl | None:
     """Split the URL in this text, whatever is around it; None if it is no web URL."""
     text = url.strip().strip("<>\"'").replace("&amp;", "&")
     text = _BREAKS.sub("", text)

@@ -341,15 +341,15 @@ def checked(answer: Any) -> Any:
         for error in refusal.errors or ()
     )
     words = f"{answer.status_code} {refusal.title or ''} {refusal.detail or ''} {errors}"
-    raise fault_of(
+    raise _fault_of(
         answer.status_code, (refusal.type or "").rsplit("/", 1)[-1], " ".join(words.split()), answer.headers
     )
 
 
-def fault_of(status: int, problem: str, detail: str, headers: Any) -> Fault:
+def _fault_of(status: int, problem: str, detail: str, headers: Any) -> Fault:
     """Return the fault for a refusal, by problem type first and status second.
 
-    >>> fault_of(429, "usage-capped", "429 UsageCapExceeded", {}).kind, fault_of(429, "", "429", {}).wait
+    >>> _fault_of(429, "usage-capped", "429 UsageCapExceeded", {}).kind, _fault_of(429, "", "429", {}).wait
     ('usage_cap', 60.0)
     """
     capped = problem == "usage-capped" or "UsageCap" in detail or "SpendCap" in detail

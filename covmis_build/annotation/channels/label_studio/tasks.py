@@ -179,7 +179,7 @@ def bring_back(  # noqa: PLR0913 - a project is all of these
             continue
         answer, wrong = _one_task(task, uid, who, own, users, scheme)
         if answer is not None:
-            now, frozen = shown_now(task.data, items[uid]), items[uid]["shown"]
+            now, frozen = _shown_now(task.data, items[uid]), items[uid]["shown"]
             answer = replace(
                 answer, shown=_answered_to(answer, recorded.get(uid), now, (repaired or {}).get(uid, ""))
             )
@@ -302,7 +302,7 @@ def _answer(annotation: Annotation, uid: str, who: str, *, open_: bool = False) 
     return answer
 
 
-def shown_now(data: Mapping[str, Any], frozen: Mapping[str, Any]) -> str:
+def _shown_now(data: Mapping[str, Any], frozen: Mapping[str, Any]) -> str:
     """Return the hash of what the task shows: the frozen one unless the task was changed."""
     ours = task_data(frozen)
     if "beside" not in data:  # Tasks sent by older versions have no `beside`.
