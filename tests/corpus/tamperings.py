@@ -266,7 +266,7 @@ TAMPERINGS = {
     "a count on the card": in_text("card.md", "posts labelled", "thousand posts labelled"),
     "a count in the methods": in_text("methods.md", "posts on", "000 posts on"),
     "a number of the statistics": in_text("statistics.json", '"smallest": 1', '"smallest": 2'),
-    "a table of the statistics": in_text("statistics.tex", "Posts a claim", "Posts per claim"),
+    "a table of the statistics": in_text("statistics.tex", "Posts per claim", "Posts a claim"),
     "per_claim": in_facts(lambda facts: facts["sampling"].update(per_claim=48)),
     "minimum_words": in_facts(lambda facts: facts["cleaning"].update(minimum_words=3)),
     "left out": in_facts(lambda facts: facts["left_out"].update(purged=3)),
