@@ -115,7 +115,9 @@ def test_what_covmis_decides_itself_is_not_asked_on_label_studio(folder, ls):
     for who in ("a1", "a2"):
         label_all(ls, pushed, who)
     covmis(folder, "round", "pull")
-    before, after, *_ = (row["item_id"] for row in covmis(folder, "round", "adjudicate", "--list")["disagreements"])
+    before, after, *_ = (
+        row["item_id"] for row in covmis(folder, "round", "adjudicate", "--list")["disagreements"]
+    )
     covmis(folder, "round", "adjudicate", before, "--label", "favor")
     assert covmis(folder, "round", "adjudicate")["to_discuss"] == 3
     talk = projects.known_projects(record.find(folder / "annotation" / "rounds"))["discussion"].project

@@ -76,7 +76,7 @@ def test_a_table_with_seeds_folds_and_tests(asked, trained):
         "--seeds",
         "3",
     ]
-    told = asked("table", *words, "--json")
+    told = asked("compare", *words, "--json")
     rows = {(row["model"], row["scheme"]): row for row in told["cells"]}
     assert rows["sentence-bert", "random"]["runs"] == rows["sentence-bert", "chronological"]["runs"] == 3
     assert rows["majority", "chronological"]["runs"] == 1
@@ -87,13 +87,13 @@ def test_a_table_with_seeds_folds_and_tests(asked, trained):
     assert (found["first"], found["second"]) == ("random", "chronological")
     assert found["p"] is None or 0 <= found["p"] <= 1
     assert tests["majority", "accuracy"]["p"] is None
-    assert "No t-test where a side has one run" in asked("table", *words)
+    assert "No t-test where a side has one run" in asked("compare", *words)
 
 
 def test_an_ablation_of_datasets_trains_each_first_step_once(asked, trained):
     """Table 14 on data that the model learns nothing from, and Table 12's columns."""
     told = asked(
-        "ablate", "--model", "cross-encoder", "--before", "nli.csv", *MAP, "--schemes", "zero_shot", "--seeds", "2",
+        "compare", "--ablate", "--model", "cross-encoder", "--before", "nli.csv", *MAP, "--schemes", "zero_shot", "--seeds", "2",
         "--cells", "cells", "--by", "kind", "--by-label", "--json",
     )  # fmt: skip
     names = ["as it is", "claim first", "without class weights", "without warm-up", "sentence-bert"]
@@ -103,7 +103,7 @@ def test_an_ablation_of_datasets_trains_each_first_step_once(asked, trained):
     assert {row["first"] for row in told["tests"]} == {"as it is"}
     assert {row["label"] for row in told["labels"]} == {"favor", "against", "neither"}
     assert {row["group"] for row in told["groups"]} == {"title", "keywords"}
-    words = asked("ablate", "--model", "cross-encoder", "--before", "nli.csv", *MAP, "--cells", "cells", "--seeds", "2",
+    words = asked("compare", "--ablate", "--model", "cross-encoder", "--before", "nli.csv", *MAP, "--cells", "cells", "--seeds", "2",
                   "--schemes", "zero_shot", "--by-label")  # fmt: skip
     assert "favor P" in words
     assert "±" in words
@@ -111,11 +111,11 @@ def test_an_ablation_of_datasets_trains_each_first_step_once(asked, trained):
 
 
 def test_settings_go_to_the_models_that_know_them(asked):
-    told = asked("table", "--models", "bow,cross-encoder", "--set", "C=10", "--schemes", "stratified_chronological",
+    told = asked("compare", "--models", "bow,cross-encoder", "--set", "C=10", "--schemes", "stratified_chronological",
                  "--seeds", "1", "--json")  # fmt: skip
     assert [row["model"] for row in told["cells"]] == ["bow", "cross-encoder"]
     with pytest.raises(InputError, match=r"no model here has a setting 'epoch'\. Did you mean 'epochs'"):
-        asked("table", "--models", "bow,cross-encoder", "--set", "epoch=10")
+        asked("compare", "--models", "bow,cross-encoder", "--set", "epoch=10")
 
 
 @pytest.mark.parametrize(
@@ -139,12 +139,12 @@ def test_settings_go_to_the_models_that_know_them(asked):
 )
 def test_what_is_asked_wrongly_is_named_before_anything_is_trained(asked, trained, words, message):
     with pytest.raises(InputError, match=message):
-        asked("table", "--models", "cross-encoder", "--schemes", "zero_shot", *words)
+        asked("compare", "--models", "cross-encoder", "--schemes", "zero_shot", *words)
     assert not trained
 
 
 def test_a_cell_without_rows_to_learn_from_needs_data_before(asked, trained):
     with pytest.raises(InputError, match="zero_shot leaves no rows to train on"):
-        asked("table", "--models", "cross-encoder", "--schemes", "zero_shot")
+        asked("compare", "--models", "cross-encoder", "--schemes", "zero_shot")
     assert not trained
     assert module.VERSION == 3

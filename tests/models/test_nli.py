@@ -130,16 +130,16 @@ def test_by_commands(tiny_nli, tiny, tmp_path, monkeypatch):
     run("train", "posts.csv", "--model", "nli", "--out", "m", *ours)
     run("predict", "m", "posts.csv", "--out", "p.csv")
     assert pd.read_csv("p.csv", encoding="utf-8-sig")["prediction"].tolist() == table()["label"].tolist()
-    zero = run("table", "posts.csv", "--models", "majority,nli", "--schemes", "random", "--folds", "2", *ours,
+    zero = run("compare", "posts.csv", "--models", "majority,nli", "--schemes", "random", "--folds", "2", *ours,
                "--cells", "cells")  # fmt: skip
     assert '"nli"' in json.dumps(zero)
-    told = run("table", "posts.csv", "--models", "nli", "--schemes", "zero_shot", *ours, "--seeds", "3")
+    told = run("compare", "posts.csv", "--models", "nli", "--schemes", "zero_shot", *ours, "--seeds", "3")
     assert json.dumps(told).count("1.0") > 0, "zero-shot needs nothing to learn from"
     few = (*ours, "--set", "shots=2")
     assert "no rows to train on" in run(
-        "table", "posts.csv", "--models", "nli", "--schemes", "zero_shot", *few, fails=2
+        "compare", "posts.csv", "--models", "nli", "--schemes", "zero_shot", *few, fails=2
     )
-    run("ablate", "posts.csv", "--model", "nli", "--schemes", "random", "--folds", "2", *ours)
+    run("compare", "posts.csv", "--ablate", "--model", "nli", "--schemes", "random", "--folds", "2", *ours)
     assert "is no model of inference" in run("train", "posts.csv", "--model", "nli", "--out", "n", "--set",
                                              f"path={tiny}", fails=2)  # fmt: skip
     assert "which is not in the label set" in run(

@@ -42,9 +42,7 @@ def asked(tiny, tmp_path, monkeypatch):
     POSTS.to_csv("posts.csv", index=False)
 
     def run(command, *words, path=tiny, tool=app):
-        settings = (
-            ["--set", f"path={path}", "--set", "tokens=32"] if command in {"train", "table", "ablate"} else []
-        )
+        settings = ["--set", f"path={path}", "--set", "tokens=32"] if command in {"train", "compare"} else []
         result = CliRunner().invoke(tool, [command, *words, *settings], catch_exceptions=False)
         assert result.exit_code == 0
         return json.loads(result.stdout.splitlines()[-1]) if "--json" in words else result.stdout
@@ -127,7 +125,7 @@ def test_both_have_rows_in_the_table(asked, tiny, monkeypatch):
     real = training._begin
     monkeypatch.setattr(training, "_begin", lambda *words: seen.append(words[0].seed) or real(*words))
     names = ["majority", "bow", "sentence-bert", "bertscore-sbert", "bertscore"]
-    words = ["table", "posts.csv", "--models", ",".join(names), "--schemes", "given", "--seeds", "2", *TWO]
+    words = ["compare", "posts.csv", "--models", ",".join(names), "--schemes", "given", "--seeds", "2", *TWO]
     words += ["--cells", "cells", "--json"]
     found = asked(*words, "--set", f"threshold={between(tiny)}")
     assert {row["model"]: row["runs"] for row in found["cells"]} == {
@@ -153,7 +151,7 @@ def test_an_ablation_takes_each_step_away(asked):
         "cells",
         "--json",
     ]
-    found = [row["model"] for row in asked("ablate", "posts.csv", *words)["cells"]]
+    found = [row["model"] for row in asked("compare", "posts.csv", "--ablate", *words)["cells"]]
     assert found == [
         "as it is",
         "threshold 0.3",
@@ -187,7 +185,7 @@ def test_a_table_checks_the_label_of_unrelated_posts_first(asked, monkeypatch):
 
     monkeypatch.setattr(cells, "train_bertscore", None)
     with pytest.raises(InputError, match="'neutral', is not in the label set"):
-        asked("table", "posts.csv", "--models", "bertscore", "--set", "unrelated=neutral")
+        asked("compare", "posts.csv", "--models", "bertscore", "--set", "unrelated=neutral")
 
 
 def test_rows_that_cannot_be_learned_from_and_damaged_models_are_named(asked, tmp_path):
