@@ -235,7 +235,7 @@ def import_claims(folder: Path) -> None:
     open_study(folder).import_claims(theirs, columns={"posts": "tweet_ids"})
 
 
-WITHOUT_STUDY = {"ablate", "agreement", "dataset", "evaluate", "new", "predict", "table", "train"}
+WITHOUT_STUDY = {"agreement", "compare", "dataset", "evaluate", "new", "predict", "train"}
 
 
 def typed(*words: str) -> Callable[[Path], object]:

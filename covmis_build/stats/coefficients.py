@@ -150,7 +150,7 @@ def cohen_details(table: ArrayLike) -> CohenDetails:
     """Return the standard error and the maximum of Cohen's kappa, from counts or, for one item's error, from shares.
 
     >>> [round(part, 4) for part in cohen_details([[52, 4, 9], [3, 31, 6], [7, 5, 27]])]
-    [0.0534, 0.9536]
+    [0.054, 0.9679]
     """
     from statsmodels.stats.inter_rater import cohens_kappa  # 1.7 CPU s with scipy.stats: docs/decisions/0140
 

@@ -220,9 +220,9 @@ def collect_account(study: OfStudy, module: str, query: str, wanted: Wanted) -> 
     if wanted.resume:
         planned = {*begun, *(earlier.id for earlier in before)}
         jobs = [job for job in jobs if job.id in planned]
-    made = plans.begun_at(notes / "plan.json") if wanted.resume else storage.moment()
+    since_plan = plans.begun_at(notes / "plan.json") if wanted.resume else storage.moment()
     forget = read_list(study.places.purge_csv)
-    task = _Task(search, prices, budget, forget, folder, notes, begun, jobs, made)
+    task = _Task(search, prices, budget, forget, folder, notes, begun, jobs, since_plan)
     return _crawled(study, source, task, wanted)
 
 
