@@ -202,14 +202,14 @@ def compare(
     data: DataArgument,
     options: Comparison,
     models: Annotated[
-        str,
+        str | None,
         Option(
             "--models",
             "--model",
             metavar="NAME,NAME",
             help="As in `covmis model train` (default: majority,bow; with --ablate: bow).",
         ),
-    ] = "",
+    ] = None,
     schemes: Annotated[
         str,
         Option(
@@ -233,7 +233,7 @@ def compare(
 
     Example: covmis model compare posts.csv --models majority,mu --cells cells
     """
-    names = listed(models)
+    names = listed(models or "")
     if ablate:
         if len(names) > 1:
             raise InputError("--ablate takes one model", remedy=f"Name one: --models {names[0]}")
@@ -241,7 +241,7 @@ def compare(
         compared = covmis.ablate(data, *names, **how, progress=progress)
     else:
         how = options.arguments(schemes or "random,chronological,stratified_chronological")
-        compared = covmis.compare_models(data, *([names] if names else []), **how, progress=progress)
+        compared = covmis.compare_models(data, *([] if models is None else [names]), **how, progress=progress)
     return replace(compared, by_label=options.by_label)
 
 

@@ -120,7 +120,7 @@ def test_a_disagreement_is_decided_by_its_key(browser, tmp_path):
         assert (
             browser.run("return document.activeElement.querySelector('[name=item]').value") == second.item_id
         )
-        assert f"decide '{first.item_id}' --label against" in browser.run(
+        assert f"adjudicate '{first.item_id}' --label against" in browser.run(
             "return document.querySelector('.cli code').textContent"
         )
         round_.decide(second.item_id, "neither")
