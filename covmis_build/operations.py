@@ -73,6 +73,11 @@ class Parameter:
         return "" if self.about.argument else self.about.flag or f"--{self.name.replace('_', '-')}"
 
     @property
+    def written(self) -> str:
+        """Its flag, or the name of an argument."""
+        return self.flag or self.about.metavar or self.name.upper()
+
+    @property
     def is_switched_off(self) -> bool:
         """Whether the flag turns off what is on without it."""
         return self.kind is bool and self.default is True

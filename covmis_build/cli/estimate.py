@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from covmis_build.cli.verbs import Instead, bound, made
+from covmis_build.cli.verbs import Where, bound, made
 from covmis_build.errors import InputError
-from covmis_build.operations import About, operation
+from covmis_build.operations import operation
 from covmis_build.study.study import study_of
 
 if TYPE_CHECKING:
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from covmis_build.operations import Operation
 
 
-def _of_study_or_corpus(asked: Operation, given: Mapping[str, Any], **where: Any) -> Callable[..., Any]:
+def _of_study_or_corpus(asked: Operation, given: Mapping[str, Any], where: Where) -> Callable[..., Any]:
     """The study's estimate; of a corpus outside every study, the one from its own columns."""
     corpus = given.get("corpus")
-    study = study_of(corpus, where["study"]) if corpus else None
+    study = study_of(corpus, where.study) if corpus else None
     if corpus is None or study:
-        return bound(asked, given, **(where | {"study": study.folder} if study else where))
+        return bound(asked, given, where._replace(study=study.folder) if study else where)
     outside = operation("study.estimate_corpus:estimate_corpus")
     for parameter in asked.parameters:
         value = given.get(parameter.name, parameter.default)
@@ -32,18 +32,5 @@ def _of_study_or_corpus(asked: Operation, given: Mapping[str, Any], **where: Any
     return lambda **own: estimate(**{name: own[name] for name in own if name in outside.others})
 
 
-estimate = made(
-    "estimate",
-    instead=[Instead("study.study:Study.regress", "formula")],
-    bind=_of_study_or_corpus,
-)
-sample = made(
-    "sample",
-    instead=[
-        Instead(
-            "study.study:Study.plan_sample",
-            "plan",
-            About("Also: hours and interval widths of smaller and bigger samples."),
-        )
-    ],
-)
+estimate = made("estimate", _of_study_or_corpus)
+sample = made("sample")

@@ -10,18 +10,21 @@ from covmis_build.cli.verbs import verbs
 from covmis_build.study.study import study_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+
+    from covmis_build.cli.verbs import Where
+    from covmis_build.operations import Operation
 
 app = Commands(help="Check and add files of posts.", no_args_is_help=True)
 
 
-def _with_or_without_study(asked: Any, given: Any, **where: Any) -> Callable[..., Any]:
+def _with_or_without_study(asked: Operation, given: Mapping[str, Any], where: Where) -> Callable[..., Any]:
     """A file can be looked at before there is a study."""
     del asked, given
     from covmis_build.study.look import look
 
-    study = study_of(Path.cwd(), where["study"], half_purged=True)
-    return lambda file: look(file, study)
+    study = study_of(Path.cwd(), where.study, half_purged=True)
+    return lambda path: look(path, study)
 
 
-verbs(app, "posts", look={"bind": _with_or_without_study})
+verbs(app, "posts", look=_with_or_without_study)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from covmis_build.cli.verbs import bound, made
+from covmis_build.cli.verbs import Where, bound, made
 from covmis_build.errors import InputError
 from covmis_build.study.study import study_of
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from covmis_build.operations import Operation
 
 
-def _of_bundle_or_corpus(asked: Operation, given: Mapping[str, Any], **where: Any) -> Callable[..., Any]:
+def _of_bundle_or_corpus(asked: Operation, given: Mapping[str, Any], where: Where) -> Callable[..., Any]:
     """A bundle becomes a study; a corpus and archives need none, but where there is one, its purge list holds."""
     corpus, archive = given.get("corpus"), given.get("archive")
     if corpus is not None and corpus.suffix == ".zip":
@@ -24,9 +24,9 @@ def _of_bundle_or_corpus(asked: Operation, given: Mapping[str, Any], **where: An
         from covmis_build.study.rebuild import rebuild
 
         return lambda **own: rebuild(own["corpus"], own["into"], own["archive"], progress=own["progress"])
-    study = study_of(Path.cwd(), where["study"]) if corpus is not None and archive else None
+    study = study_of(Path.cwd(), where.study) if corpus is not None and archive else None
     if corpus is None or not archive or study:
-        return bound(asked, given, **where)
+        return bound(asked, given, where)
     from covmis_build.study.hydrate import hydrate
 
     return lambda **own: hydrate(
@@ -36,4 +36,4 @@ def _of_bundle_or_corpus(asked: Operation, given: Mapping[str, Any], **where: An
 
 release = made("release")
 verify = made("verify")
-hydrate = made("hydrate", bind=_of_bundle_or_corpus)
+hydrate = made("hydrate", _of_bundle_or_corpus)

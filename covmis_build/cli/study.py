@@ -7,7 +7,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from covmis_build.cli.verbs import Instead, made
+from covmis_build.cli.verbs import made
 from covmis_build.report.result import Result, Told
 from covmis_build.study.study import rebuild_published
 
@@ -43,14 +43,7 @@ def new(
 
 
 run = made("run")
-status = made(
-    "status",
-    instead=[
-        Instead("study.study:Study.beside_published", "published"),
-        Instead("study.study:Study.dropped_posts", "dropped"),
-    ],
-    half_purged=True,
-)
+status = made("status")
 explain = made("explain")
 doctor = made("doctor")
-purge = made("purge", half_purged=True)
+purge = made("purge")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from functools import partial
 from inspect import Parameter as Argued
 from inspect import Signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from typer import Argument, Option
 
@@ -15,9 +15,9 @@ from covmis_build.cli.console import StudyOption
 from covmis_build.cli.options import listed, numbers, pairs_of
 from covmis_build.engine import silent
 from covmis_build.errors import InputError
-from covmis_build.operations import REQUIRED, About, Many, Operation, Parameter, operation
+from covmis_build.operations import REQUIRED, Many, Operation, Parameter, operation
 from covmis_build.study.study import open_study
-from covmis_build.study.verbs import VERBS
+from covmis_build.study.verbs import VERBS, Choice, Verb
 
 if TYPE_CHECKING:
     from typer import Typer
@@ -27,110 +27,87 @@ if TYPE_CHECKING:
 ROUND = Annotated[str, Option("--round", metavar="N", help="The round (default: the last one opened).")]
 
 
-@dataclass(frozen=True)
-class Instead:
-    """Another operation that the command does when one of its options is given: `covmis status --dropped STEP`."""
+class Where(NamedTuple):
+    """What the command line says of the study: its folder, the round, and whether it may be half purged."""
 
-    home: str
-    when: str
-    """The parameter, of its operation or of its own, whose option chooses it."""
-    about: About | None = None
-    """What the option does that is no parameter of the operation."""
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        """The parameters of the operation; of all but the choosing one the help says what they go with."""
-        own = operation(self.home).parameters
-        chooser = next((at for at in own if at.name == self.when), None)
-        if chooser is None:
-            assert self.about is not None
-            chooser = Parameter(self.when, self.about, bool, default=False)
-        return (chooser, *(_beside(at, chooser.flag) for at in own if at.name != self.when))
+    study: Path | None
+    number: str
+    half_purged: bool
 
 
-def _beside(at: Parameter, flag: str) -> Parameter:
-    """A parameter whose help says which option it goes with."""
-    help_ = at.about.help
-    return replace(at, about=replace(at.about, help=f"With {flag}: {help_[:1].lower()}{help_[1:]}"))
-
-
-Bind = Callable[..., Callable[..., Any]]
+Bind = Callable[["Operation", Mapping[str, Any], Where], Callable[..., Any]]
 """Gives the function to call: the operation on the study, round or recall that the command line names."""
 
 
-def verbs(app: Typer, group: str, **how: Mapping[str, Any]) -> None:
-    """Add the operations of a group as its commands; `how`: what `made` has to know of one of them."""
-    for command in VERBS:
+def verbs(app: Typer, group: str, **bind: Bind) -> None:
+    """Add the operations of a group as its commands."""
+    for command, verb in VERBS.items():
         if command.startswith(f"{group} "):
             name = command.removeprefix(f"{group} ")
-            of = operation(VERBS[command]).parameters
-            queries = any(at.about.metavar in {"EXPRESSION", "KEYWORDS..."} for at in of)
+            queries = any(
+                at.about.metavar in {"EXPRESSION", "KEYWORDS..."} for at in verb.parameters.values()
+            )
             minus = {"ignore_unknown_options": queries}  # a query may begin with a minus
-            app.command(name, context_settings=minus)(made(command, **how.get(name, {})))
+            app.command(name, context_settings=minus)(made(command, bind.get(name, bound)))
 
 
-def bound(
-    asked: Operation, given: Mapping[str, Any], *, study: Path | None, number: str, half_purged: bool
-) -> Callable[..., Any]:
+def bound(asked: Operation, given: Mapping[str, Any], where: Where) -> Callable[..., Any]:
     """The operation on the study, its round or its recall, as the command line says which."""
     del given
     function = asked.load()
     if not asked.owner:
-        return lambda **own: function(**own, **({"study": study} if "study" in asked.others else {}))
-    opened = open_study(study, half_purged=half_purged)
-    home = {"Study": lambda: opened, "Round": lambda: opened.round(number), "Recall": opened.recall}[
-        asked.owner
-    ]()
-    return lambda **own: function(home, **own)
+        return partial(function, **({"study": where.study} if "study" in asked.others else {}))
+    study = open_study(where.study, half_purged=where.half_purged)
+    if asked.owner == "Round":
+        return partial(function, study.round(where.number))
+    return partial(function, study.recall() if asked.owner == "Recall" else study)
 
 
-def made(
-    command: str, *, instead: Sequence[Instead] = (), half_purged: bool = False, bind: Bind = bound
-) -> Callable[..., Result | None]:
+def made(command: str, bind: Bind = bound) -> Callable[..., Result | None]:
     """Make a command of an operation, or of several of which an option chooses one."""
-    main, further = operation(VERBS[command]), [operation(choice.home) for choice in instead]
-    known = {at.name: at for at in main.parameters}
-    for choice in instead:
-        for at in choice.parameters:
-            known.setdefault(at.name, at)
+    verb = VERBS[command]
+    main, known = verb.operation, verb.parameters
 
     def called(**given: Any) -> Any:
-        where = {name: given.pop(name, default) for name, default in (("study", None), ("number", ""))}
+        where = Where(given.pop("study", None), given.pop("number", ""), verb.half_purged)
         progress = given.pop("progress", silent)
         values = {name: _value(known[name], value) for name, value in given.items()}
         is_set = [name for name, value in values.items() if value not in (known[name].default, None, (), {})]
-        chosen = next((choice for choice in instead if choice.when in is_set), None)
-        asked = operation(chosen.home) if chosen else main
-        names = {at.name for at in asked.parameters} | asked.others
-        for name in is_set:
-            if name not in names and (chosen is None or name != chosen.when):
-                raise _goes_not_with(known, name, chosen, instead)
-        own = {name: value for name, value in values.items() if name in names}
+        choice, asked = verb.choice(is_set), verb.chosen(is_set)
+        _check(asked, choice, verb, is_set)
+        own = {at.name: values[at.name] for at in asked.parameters}
         if "progress" in asked.others:
             own["progress"] = progress
-        return bind(asked, own, **where, half_purged=half_purged)(**own)
+        return bind(asked, own, where)(**own)
 
     options = [_option(at) for at in known.values()]
     if main.owner == "Round":
         options.append(Argued("number", Argued.KEYWORD_ONLY, default="", annotation=ROUND))
     if main.owner or "study" in main.others:
         options.append(Argued("study", Argued.KEYWORD_ONLY, default=None, annotation=StudyOption))
-    if any("progress" in each.others for each in (main, *further)):
+    if any("progress" in each.others for each in (main, *(operation(one.home) for one in verb.choices))):
         options.append(Argued("progress", Argued.KEYWORD_ONLY, default=silent, annotation=object))
     called.__signature__ = Signature(options)  # type: ignore[attr-defined]
     called.__name__, called.__doc__ = command.replace(" ", "_"), main.help
     return called
 
 
-def _goes_not_with(
-    known: Mapping[str, Parameter], name: str, chosen: Instead | None, instead: Sequence[Instead]
-) -> InputError:
-    """The error of an option that what was asked for does not have."""
-    said = known[name].flag or known[name].about.metavar
-    if chosen:
-        return InputError(f"{said} and {known[chosen.when].flag} do not go together", remedy="Leave one out")
-    home = next(other for other in instead if name in {at.name for at in other.parameters})
-    return InputError(f"{said} goes with {known[home.when].flag}", remedy=f"Add {known[home.when].flag}")
+def _check(asked: Operation, choice: Choice | None, verb: Verb, is_set: Sequence[str]) -> None:
+    """Refuse options that what was asked for does not have, and the lack of one that it needs."""
+    known, names = verb.parameters, {at.name for at in asked.parameters}
+    chooser = known[choice.by].written if choice else ""
+    for name in is_set:
+        if name in names or (choice and name == choice.by):
+            continue
+        if choice:
+            problem = f"{known[name].written} and {chooser} do not go together"
+            raise InputError(problem, remedy="Leave one out")
+        home = next(one for one in verb.choices if name in {at.name for at in one.parameters})
+        needed = known[home.by].written
+        raise InputError(f"{known[name].written} goes with {needed}", remedy=f"Add {needed}")
+    for at in asked.parameters:
+        if choice and at.default is REQUIRED and at.name not in is_set:
+            raise InputError(f"{chooser} needs {known[at.name].written}", remedy="Name it")
 
 
 def _option(at: Parameter) -> Argued:

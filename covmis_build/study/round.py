@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from covmis_build.study.of_study import OfStudy
 
 Adjudicator = Annotated[str, About("The adjudicator's code.")]
+Discuss = Annotated[bool, About("Send disagreements directly to the adjudicator.", flag="--no-discussion")]
 
 
 @dataclass(frozen=True, repr=False)
@@ -319,29 +320,15 @@ class Round(Result):
             target=settings.annotation.target,
         )
 
-    def adjudicate(  # noqa: PLR0913 - each is an option of the command
+    def adjudicate(
         self,
-        item: Annotated[
-            str,
-            About("Decide this disagreement now, as claim|post.", metavar="ITEM", argument=True),
-        ] = "",
         *,
-        label: Annotated[str, About("The label, or `undecided`: the adjudicator decides.")] = "",
-        reason: Annotated[str, About("The reason.")] = "",
-        sub_label: Annotated[str, About("The sub-label.")] = "",
-        error_class: Annotated[
-            str, About("Why the labels differ.", metavar="slip|guideline|context|ambiguous|other")
-        ] = "",
         adjudicator: Adjudicator = ADJUDICATOR,
-        discuss: Annotated[
-            bool,
-            About("Send disagreements directly to the adjudicator.", flag="--no-discussion"),
-        ] = True,
-        listed: Annotated[bool, About("Only list the disagreements.", flag="--list")] = False,
+        discuss: Discuss = True,
         channel: Annotated[
             str, About("Default: where the round was labelled.", metavar="csv|xlsx|label-studio")
         ] = "",
-    ) -> Settlement | Disagreement | Disagreements:
+    ) -> Settlement:
         """Resolve disagreements by discussion, then adjudication.
 
         Writes sheets/discussion.csv (or .xlsx) and, for posts that stay `undecided`, sheets/adjudication.csv. Run it again to
@@ -352,25 +339,6 @@ class Round(Result):
 
         Example: covmis round adjudicate "c1|x:125" --label favor --reason "the irony was missed"
         """
-        if item:
-            return self.decide(
-                item,
-                label,
-                reason,
-                sub_label=sub_label,
-                error_class=error_class,
-                adjudicator=adjudicator,
-                discuss=discuss,
-            )
-        if label or reason or sub_label or error_class:
-            raise InputError(
-                "a label is for one disagreement",
-                remedy="Name the item: `covmis round adjudicate ITEM --label LABEL`",
-            )
-        return self.cases() if listed else self._settle(adjudicator, discuss=discuss, channel=channel)
-
-    def _settle(self, adjudicator: str, *, discuss: bool, channel: str) -> Settlement:
-        """Import decisions, then send open disagreements to the discussion or the adjudicator."""
         from covmis_build.annotation import adjudication
         from covmis_build.study import label_studio
 
@@ -401,14 +369,18 @@ class Round(Result):
 
     def decide(
         self,
-        item: str,
-        label: str,
-        reason: str = "",
+        item: Annotated[
+            str, About("Decide this disagreement now, as claim|post.", metavar="ITEM", argument=True)
+        ],
+        label: Annotated[str, About("The label, or `undecided`: the adjudicator decides.")],
+        reason: Annotated[str, About("The reason.")] = "",
         *,
-        sub_label: str = "",
-        error_class: str = "",
-        adjudicator: str = ADJUDICATOR,
-        discuss: bool = True,
+        sub_label: Annotated[str, About("The sub-label.")] = "",
+        error_class: Annotated[
+            str, About("Why the labels differ.", metavar="slip|guideline|context|ambiguous|other")
+        ] = "",
+        adjudicator: Adjudicator = ADJUDICATOR,
+        discuss: Discuss = True,
         instead_of: str | None = None,
     ) -> Disagreement:
         """Decide one disagreement: the agreed label of the discussion, or the adjudicator's label.

@@ -67,6 +67,26 @@ if TYPE_CHECKING:
     from covmis_build.study.run import Ran
     from covmis_build.study.status import Status
 
+ClaimsFile = Annotated[
+    Path | str,
+    About("CSV, TSV, JSON, JSON lines, xlsx; or a folder of CoAID releases.", metavar="FILE", argument=True),
+]
+ClaimsText = Annotated[str, About("The column with the claims' texts.", metavar="COLUMN")]
+ClaimsColumns = Annotated[
+    "Mapping[str, str] | None",
+    About(
+        "The column of another field (FIELD=: none); repeatable.",
+        flag="--column",
+        metavar="FIELD=COLUMN",
+        may_be_empty=True,
+    ),
+]
+ClaimsForm = Annotated[
+    str, About("csv, coaid, claim_review, fact_check, liar, … (default: detected).", flag="--format")
+]
+Keywords = Annotated[
+    str, About("Keywords, a claim's id, or nothing: all queries.", metavar="EXPRESSION", argument=True)
+]
 Samples = Annotated[int, About("How many posts to show of each.", at_least=0)]
 PostsFile = Annotated[
     str | Path,
@@ -231,15 +251,19 @@ class Study:
 
     def beside_published(
         self,
-        published: Annotated[
-            Path | str | None,
-            About("Compare with the published corpus that this study rebuilds.", metavar="DIR"),
-        ] = None,
+        files: Annotated[
+            Path | str,
+            About(
+                "Compare with the published corpus that this study rebuilds.",
+                flag="--published",
+                metavar="DIR",
+            ),
+        ],
     ) -> BesidePublished:
         """Compare with a published corpus that this study rebuilds, by the folder of its authors' files."""
         from covmis_build.study.rebuilding import beside_published
 
-        return beside_published(self, Path(published or ""))
+        return beside_published(self, Path(files))
 
     @property
     def intake(self) -> Intake:
@@ -259,13 +283,14 @@ class Study:
 
     def dropped_posts(
         self,
-        dropped: Annotated[
+        step: Annotated[
             str,
             About(
                 "Instead: the posts dropped by this step, or for this reason, as `status` prints them.",
+                flag="--dropped",
                 metavar="STEP",
             ),
-        ] = "",
+        ],
         *,
         reason: Annotated[str, About("Of this reason alone.")] = "",
         claim: Annotated[str, About("Of this claim alone.")] = "",
@@ -281,7 +306,7 @@ class Study:
         return dropped_posts(
             self.places,
             self.settings,
-            dropped,
+            step,
             reason=reason,
             claim=claim,
             limit=limit,
@@ -372,14 +397,14 @@ class Study:
 
     # Files of posts
 
-    def look(self, file: PostsFile) -> Look:
+    def look(self, path: PostsFile) -> Look:
         """Preview how covmis reads a file; changes nothing.
 
         Example: covmis posts look export.csv
         """
         from covmis_build.study.look import look
 
-        return look(file, self)
+        return look(path, self)
 
     def set_columns(self, files: str, **rule: Any) -> Study:
         """Write how columns of such files are read, as a table [[retrieval.columns]]; `look` proposes one.
@@ -392,16 +417,7 @@ class Study:
         others = [row for row in before if row.get("files") != files]
         return self.change(retrieval={"columns": [{"files": files, **rule}, *others]})
 
-    def add_posts(
-        self,
-        file: PostsFile | Iterable[bytes],
-        name: str = "",
-        *,
-        convert: Annotated[
-            bool, About("Convert it to covmis's own format; refused while `covmis posts look` has questions.")
-        ] = False,
-        progress: Progress = silent,
-    ) -> AddedPosts | ImportedPosts:
+    def add_posts(self, file: PostsFile | Iterable[bytes], name: str = "") -> AddedPosts:
         """Copy a file of posts into the archive, unchanged.
 
         A file of the same name is not replaced. `covmis run` reads files as they are: --convert is not needed before it.
@@ -410,47 +426,26 @@ class Study:
         """
         from covmis_build.study.add_posts import add_posts
 
-        if convert and isinstance(file, str | Path):
-            return self.import_posts(file, progress=progress)
         return add_posts(self, file, name)
 
-    def import_posts(self, path: Path | str, *, progress: Progress = silent) -> ImportedPosts:
+    def import_posts(self, file: PostsFile, *, progress: Progress = silent) -> ImportedPosts:
         """Convert a file of posts to covmis's own format in the archive, with a report."""
         from covmis_build.study.import_posts import import_posts
 
-        return import_posts(self, path, progress)
+        return import_posts(self, file, progress)
 
     # The claim list and its queries
 
     def import_claims(
         self,
-        claims: Annotated[
-            Path | pd.DataFrame | str | None,
-            About(
-                "CSV, TSV, JSON, JSON lines, xlsx; or a folder of CoAID releases.",
-                metavar="FILE",
-                argument=True,
-            ),
-        ] = None,
+        claims: ClaimsFile | pd.DataFrame | None = None,
         *,
-        text: Annotated[str, About("The column with the claims' texts.", metavar="COLUMN")] = "",
-        columns: Annotated[
-            Mapping[str, str] | None,
-            About(
-                "The column of another field (FIELD=: none); repeatable.",
-                flag="--column",
-                metavar="FIELD=COLUMN",
-                may_be_empty=True,
-            ),
-        ] = None,
-        look: Annotated[bool, About("Only preview the list; write nothing.")] = False,
-        form: Annotated[
-            str,
-            About("csv, coaid, claim_review, fact_check, liar, … (default: detected).", flag="--format"),
-        ] = "",
+        text: ClaimsText = "",
+        columns: ClaimsColumns = None,
+        form: ClaimsForm = "",
         search: Annotated[str, About("Search Google Fact Check Tools instead of reading a file.")] = "",
         language: Annotated[str, About("With --search: only reviews in this language.")] = "",
-    ) -> ImportedClaims | LookedAt:
+    ) -> ImportedClaims:
         """Add claims from a list (CSV, Excel, JSON, ClaimReview).
 
         Columns are detected by their names; --look shows the result. A FIELD is claim_id, titles, news_urls, fact_check_urls,
@@ -463,22 +458,23 @@ class Study:
         """
         from covmis_build.study.claims import import_claims
 
-        chosen = {**(columns or {}), **({"text": text} if text else {})}
         listed = Path(claims) if isinstance(claims, str) else claims
-        if look:
-            if not isinstance(listed, Path):
-                raise InputError("--look is for a FILE", remedy="Name the list to look at")
-            return self.look_at_claims(listed, columns=chosen, form=form)
+        chosen = _chosen(columns, text)
         return import_claims(self, listed, columns=chosen, form=form, search=search, language=language)
 
     def look_at_claims(
-        self, path: Path | str, *, columns: Mapping[str, str] | None = None, form: str = ""
+        self,
+        claims: ClaimsFile,
+        *,
+        text: ClaimsText = "",
+        columns: ClaimsColumns = None,
+        form: ClaimsForm = "",
     ) -> LookedAt:
         """Preview a file of claims. Nothing is written."""
         from covmis_build.claims.lists import read_list
         from covmis_build.study.claims import LookedAt
 
-        return LookedAt(read_list(Path(path), form, columns or {}))
+        return LookedAt(read_list(Path(claims), form, _chosen(columns, text)))
 
     def lint_claims(
         self,
@@ -549,16 +545,8 @@ class Study:
             self.run(["read"], progress=progress)
 
     def try_queries(
-        self,
-        expression: Annotated[
-            str,
-            About("Keywords, a claim's id, or nothing: all queries.", metavar="EXPRESSION", argument=True),
-        ] = "",
-        *,
-        samples: Samples = 3,
-        words: Annotated[bool, About("Instead: what each word of the query adds or keeps out.")] = False,
-        progress: Progress = silent,
-    ) -> Trial | Tuned:
+        self, keywords: Keywords = "", *, samples: Samples = 3, progress: Progress = silent
+    ) -> Trial:
         """Count the posts that each query finds.
 
         Posts are counted as `covmis run` counts them. New files are read first.
@@ -567,12 +555,14 @@ class Study:
         """
         from covmis_build.study.queries import try_queries
 
-        if words:
-            return self.tune_keywords(expression, progress=progress)
-        return try_queries(self, expression, samples=samples, progress=progress)
+        return try_queries(self, keywords, samples=samples, progress=progress)
 
     def tune_keywords(
-        self, keywords: str | Sequence[str], saved: Sequence[str] = (), *, progress: Progress = silent
+        self,
+        keywords: Keywords | Sequence[str] = "",
+        saved: Sequence[str] = (),
+        *,
+        progress: Progress = silent,
     ) -> Tuned:
         """Compare keywords (or a claim's, by id) with the `saved` ones, and show each word's effect. Nothing is saved."""
         from covmis_build.study.keywords import tune
@@ -843,7 +833,7 @@ class Study:
                 flag="--model",
                 metavar="FORMULA",
             ),
-        ] = "",
+        ],
         *,
         family: Annotated[str, About("Logistic or linear.")] = "logistic",
         over: Annotated[str, About("Standard errors over claims or over posts.")] = "claims",
@@ -1036,6 +1026,11 @@ class Study:
     def locked_inputs(self, command: str) -> AbstractContextManager[None]:
         """Prevent changes of study.toml and queries/claims.csv by others between this command's reading and writing."""
         return self.locked(self.places.build, command, ".inputs.lock")
+
+
+def _chosen(columns: Mapping[str, str] | None, text: str) -> dict[str, str]:
+    """Return which columns of a list of claims were chosen."""
+    return {**(columns or {}), **({"text": text} if text else {})}
 
 
 def _several(names: str | Iterable[str]) -> list[str]:

@@ -10,7 +10,6 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import PlainTextResponse
 
 from covmis_build.errors import CovmisError, UnknownName
-from covmis_build.operations import operation
 from covmis_build.study import verbs
 from covmis_build.study.new import is_study, new_study
 from covmis_build.workbench.bench import Bench, back_to, bench_of, form_of
@@ -97,7 +96,7 @@ async def start(request: Request) -> Response:
     if name not in STARTED:
         raise UnknownName(f"no page starts '{name}'")
     command, given = STARTED[name]
-    number = bench.study.round(number).number if operation(verbs.VERBS[command]).owner == "Round" else ""
+    number = bench.study.round(number).number if verbs.VERBS[command].operation.owner == "Round" else ""
     job = bench.jobs.start(*verbs.words(command, given, number=number))
     bench.did(command, given, number=number, job=job)
     return back_to(form.get("back", "/"))

@@ -141,7 +141,7 @@ def test_a_list_of_others_is_looked_at_then_imported_and_examples_make_room(tmp_
     )
     ran("run", "queries", "--study", tmp_path / "mine")
     code, _, err = covmis("claims", "import", "--look", "--search", "garlic", "--study", tmp_path / "mine")
-    assert (code, "--look is for a FILE" in err) == (2, True), "what is only looked at is never written"
+    assert (code, "do not go together" in err) == (2, True), "what is only looked at is never written"
     code, _, err = covmis("claims", "import", path, "--column", "said", "--study", tmp_path / "mine")
     assert (code, "write FIELD=COLUMN" in err) == (2, True)
 

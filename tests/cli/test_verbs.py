@@ -40,9 +40,12 @@ def test_no_parameter_is_described_twice():
     assert [line for line, times in said.items() if times > 1] == []
 
 
-@pytest.mark.parametrize("command", VERBS)
-def test_what_is_read_from_the_source_is_the_function_s_own_signature(command):
-    asked = operation(VERBS[command])
+HOMES = sorted({home for verb in VERBS.values() for home in (verb.home, *(one.home for one in verb.choices))})
+
+
+@pytest.mark.parametrize("home", HOMES)
+def test_what_is_read_from_the_source_is_the_function_s_own_signature(home):
+    asked = operation(home)
     own = {name: at for name, at in signature(asked.load()).parameters.items() if name != "self"}
     assert {at.name for at in asked.parameters} | asked.others == own.keys()
     for at in asked.parameters:
@@ -56,7 +59,7 @@ def test_a_session_s_lines_say_what_was_done():
         "round", "adjudicate", "c1|x:1", "--label", "favor", "--no-discussion", "--round", "001",
     ]  # fmt: skip
     assert python("round adjudicate", item, number="001") == (
-        "study.round('001').adjudicate(item='c1|x:1', label='favor', discuss=False)"
+        "study.round('001').decide('c1|x:1', 'favor', discuss=False)"
     )
     assert words("queries set", {"claim": "1", "keywords": ["-a b", "c"]}) == [
         "queries", "set", "--", "1", "-a b", "c",
@@ -77,6 +80,10 @@ def test_an_option_of_another_operation_is_refused(tmp_path):
             ("estimate", "--calibrated", "--model", "favor ~ kind"),
             "--calibrated and --model do not go together",
         ),
+        (("claims", "import", "--look"), "--look needs FILE. Name it"),
+        (("claims", "import", "--look", "--search", "x"), "--search and --look do not go together"),
+        (("round", "adjudicate", "a|x:1"), "ITEM needs --label. Name it"),
+        (("round", "adjudicate", "--label", "favor"), "--label goes with ITEM. Add ITEM"),
     ):
         code, _, err = covmis(*given, "--study", tmp_path / "s")
         assert (code, said in err) == (2, True), err

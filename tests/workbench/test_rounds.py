@@ -115,7 +115,7 @@ def test_deciding_in_the_page_is_what_the_terminal_does(client, round_):
     assert decide(client, "nobody|x:1", "favor").status_code == 400
     script = client.get("/session/session.sh").text
     assert f"covmis round adjudicate '{third}' --label favor --no-discussion --round 001" in script
-    assert ".adjudicate(item=" in client.get("/session/session.py").text
+    assert ".decide(" in client.get("/session/session.py").text
     assert ">Seal</button>" in client.get("/rounds").text
     labels = storage.read_table(round_.folder.folder / "labels.parquet", "labels")
     assert (labels["channel"] == "covmis").sum() == 5
