@@ -100,9 +100,9 @@ class GuidelineCheck(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """As `covmis guideline check --json` prints it."""
-        told = Result.to_dict(self)
-        del told["strict"]
-        return told | {"look_again": self.look_again}
+        fields = Result.to_dict(self)
+        del fields["strict"]
+        return fields | {"look_again": self.look_again}
 
     def check(self) -> None:
         """If it is strict, raise an error if any label may need another look."""

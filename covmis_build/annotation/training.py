@@ -87,7 +87,7 @@ class TrainingReport(Result):
         told = [str(row) for row in self.accuracies]
         for who, passed in self.passed.items():
             told.append(f"{who} has {'' if passed else 'not '}reached the pass mark of {self.pass_mark:.0%}.")
-        return [*told, *(f"- {note}" for note in self.notes)]
+        return [*told, *(f"- {note}" for note in self.notes), f"Written: {', '.join(self.files)}"]
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per annotator and label."""

@@ -24,16 +24,16 @@ class Story(Result):
     """The history of a claim, a post or an item."""
 
     id: str
-    told: tuple[str, ...]
+    lines: tuple[str, ...]
 
     @property
     def summary(self) -> list[str]:
         """Return its sentences, in the order of the steps."""
-        return list(self.told)
+        return list(self.lines)
 
     def to_dict(self) -> dict[str, Any]:
         """What `covmis explain --json` prints."""
-        return {"id": self.id, "sentences": list(self.told)}
+        return {"id": self.id, "sentences": list(self.lines)}
 
 
 def explain(places: Places, wanted: str) -> Story:

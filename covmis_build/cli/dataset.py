@@ -12,7 +12,7 @@ from covmis_build.cli.command import Commands
 from covmis_build.cli.console import say
 from covmis_build.cli.options import pairs_of
 from covmis_build.errors import InputError, counted
-from covmis_build.report.result import Result, Told
+from covmis_build.report.result import PlainResult, Result
 from covmis_build.report.summary import Listing
 
 app = Commands(no_args_is_help=True, help="Get and convert published stance corpora.")
@@ -35,7 +35,7 @@ def list_(home: HomeOption = None) -> Result:
     shown = [(row["name"], row["layout"] or "", row["scheme"], row["licence"]) for row in rows]
     listing = Listing(("name", "here as", "labels", "licence"), shown)
     more = "`covmis dataset show NAME` has terms, source and traps; `covmis dataset get NAME` fetches it or says how."
-    return Told({"home": str(folder), "datasets": rows}, [listing, "", more])
+    return PlainResult({"home": str(folder), "datasets": rows}, [listing, "", more])
 
 
 @app.command()
@@ -70,7 +70,7 @@ def get(
         )
     paths = covmis.datasets.fetch(name, covmis.datasets.corpora_folder(home))
     words = [f"Fetched {path}" for path in paths] or ["Everything is here already."]
-    return Told({"name": name, "files": [str(path) for path in paths]}, words)
+    return PlainResult({"name": name, "files": [str(path) for path in paths]}, words)
 
 
 @app.command()
@@ -123,7 +123,7 @@ def convert(
     shared = mixed.attrs["shared"]
     counts = mixed.groupby(["part", "label"], sort=False).size().reset_index(name="rows")
     also = f"; {counted(shared, 'posts')} in more than one corpus" if shared else ""
-    return Told(
+    return PlainResult(
         {"file": str(out), "rows": len(mixed), "shared": shared, "counts": counts},
         [counts.rename(columns={"part": "corpus"}), "", f"{counted(len(mixed), 'rows')} in {out}{also}"],
     )

@@ -27,7 +27,7 @@ from covmis_build.cli.options import (
 )
 from covmis_build.engine import Progress, silent
 from covmis_build.errors import counted
-from covmis_build.report.result import Result, Told
+from covmis_build.report.result import PlainResult, Result
 
 if TYPE_CHECKING:
     from covmis_build.report.summary import Summary
@@ -253,14 +253,14 @@ def leakage(
         progress=progress,
     )
     keys: Summary = [] if shared.keys is None else ["", shared.keys, ""]
-    return Told(
+    return PlainResult(
         shared.to_dict(), [shared.to_frame(), *keys, *(shared.findings or ["Nothing is shared."])], notes
     )
 
 
 def _printed(
     results: Any, parts: Iterable[Any], files: list[Path] | None = None, *, read: dict[str, Any] | None
-) -> Told:
+) -> PlainResult:
     """Write the results to files, and print them with what was read and joined."""
     for file in files or ():
         results.write(file)
@@ -272,4 +272,4 @@ def _printed(
         ends.insert(
             0, f"Labels read from {', '.join(places)}. {counted(read['rows'], 'rows')} joined by {joined}."
         )
-    return Told(results.to_dict() | (read or {}), [*parts, *ends])
+    return PlainResult(results.to_dict() | (read or {}), [*parts, *ends])

@@ -9,7 +9,7 @@ from typer import Argument, Option, prompt
 from covmis_build.cli.command import Commands
 from covmis_build.cli.console import say
 from covmis_build.engine import Progress, silent
-from covmis_build.report.result import Result, Told
+from covmis_build.report.result import PlainResult, Result
 from covmis_build.study.study import Study
 
 app = Commands(no_args_is_help=True, help="Start or stop a local Label Studio.")
@@ -42,7 +42,7 @@ def up(
         "Next: `covmis round push`. Stop it with `covmis label-studio down`; nothing is lost.",
     ]
     result = {"url": url, "users": sorted(mine.users()), "users_file": str(mine.users_file)}
-    return Told(result, words)
+    return PlainResult(result, words)
 
 
 @app.command()
@@ -73,7 +73,7 @@ def down() -> Result:
     from covmis_build.annotation.channels.label_studio import server
 
     was = server.down(server.local_server())
-    return Told({"stopped": was}, ["Stopped." if was else "It was not running."])
+    return PlainResult({"stopped": was}, ["Stopped." if was else "It was not running."])
 
 
 @app.command()
@@ -85,4 +85,4 @@ def status() -> Result:
     from covmis_build.annotation.channels.label_studio import server
 
     mine = server.local_server()
-    return Told(mine.to_dict(), mine.sentences)
+    return PlainResult(mine.to_dict(), mine.sentences)

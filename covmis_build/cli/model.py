@@ -26,7 +26,7 @@ from covmis_build.cli.options import (
 from covmis_build.cli.verbs import verbs
 from covmis_build.engine import Progress, silent
 from covmis_build.errors import InputError, counted
-from covmis_build.report.result import Result, Told
+from covmis_build.report.result import PlainResult, Result
 
 if TYPE_CHECKING:
     from covmis_build.study.prompt import Questions as Asking
@@ -170,7 +170,7 @@ def train(
         progress=progress,
     )
     wrote = f"Wrote {out}/. Next: `covmis model predict {out} DATA --out FILE`."
-    return Told({"model": str(out), **trained.to_dict()}, [*trained.summary, wrote])
+    return PlainResult({"model": str(out), **trained.to_dict()}, [*trained.summary, wrote])
 
 
 @app.command()
@@ -194,7 +194,7 @@ def predict(
     page = str(errors) if errors is not None else None
     words = [f"Wrote {count:,} predictions to {out}."]
     words += [f"Wrote {page}. It has texts of posts in it: do not publish it."] if page else []
-    return Told({"predictions": count, "file": str(out), "errors_page": page}, words)
+    return PlainResult({"predictions": count, "file": str(out), "errors_page": page}, words)
 
 
 @app.command()
@@ -313,7 +313,7 @@ def ask(
     count = len(questions.items)
     warn(f"Posts are sent to {url} (model {model}): {counted(count, 'posts')} with their claims.")
     if not yes:
-        return Told({"sent": 0, "items": count}, ["Nothing was sent. Add --yes to send."])
+        return PlainResult({"sent": 0, "items": count}, ["Nothing was sent. Add --yes to send."])
     asked = questions.ask(
         server,
         Sampling(model, temperature, max_tokens, seed),
@@ -326,7 +326,7 @@ def ask(
     )
     answered = questions.read(journal, out)
     both = asked.to_dict() | answered.to_dict()
-    return Told(both, [*asked.summary, *answered.summary], code=3 if asked.left else 0)
+    return PlainResult(both, [*asked.summary, *answered.summary], code=3 if asked.left else 0)
 
 
 verbs(app, "model")

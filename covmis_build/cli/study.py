@@ -8,7 +8,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from covmis_build.cli.verbs import made
-from covmis_build.report.result import Result, Told
+from covmis_build.report.result import PlainResult, Result
 from covmis_build.study.study import rebuild_published
 
 
@@ -39,7 +39,7 @@ def new(
 
     files = new_study(folder, title)
     words = f"Made {folder}/. Next: read {folder}/README.md, then `cd {folder}` and `covmis status`."
-    return Told({"folder": str(folder), "title": title or folder.name, "files": files}, [words])
+    return PlainResult({"folder": str(folder), "title": title or folder.name, "files": files}, [words])
 
 
 run = made("run")

@@ -110,6 +110,8 @@ class Suggestions(Result):
     left_out: dict[str, str]
     """Word of the claim in no suggestion → why."""
     posts_in_archive: int
+    claim_id: str = ""
+    """The claim's id; empty for the text of a claim."""
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per suggestion: width, expression, posts, reason."""
@@ -155,7 +157,8 @@ class Suggestions(Result):
         for reason in dict.fromkeys(self.left_out.values()):
             words = [word for word, why in self.left_out.items() if why == reason]
             lines.append(f"Left out ({reason}): {', '.join(words)}")
-        return lines
+        command = f"covmis queries set {self.claim_id or 'CLAIM'} 'KEYWORDS'"
+        return [*lines, f"Choose one, or write your own: `{command}`."]
 
 
 def suggest(

@@ -75,8 +75,8 @@ class Result:
 
 
 @dataclass(frozen=True, repr=False)
-class Told(Result):
-    """The result of what has no record of its own: some words, and the same as an object."""
+class PlainResult(Result):
+    """A result without a record of its own: sentences and tables, and the same as an object."""
 
     data: Mapping[str, Any]
     text: Summary

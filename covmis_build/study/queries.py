@@ -234,12 +234,15 @@ def suggest_queries(
     if row is None and " " not in claim and (claim.isascii() or not claim.isalpha()):
         raise NoClaim.of(claim, (row["claim_id"] for row in rows))
     text, language = (row["text"], row["language"]) if row else (claim, "")
+    known = claim if row else ""
     language = claim_language(study, text, language)
     if study.places.has_files:
         with study.words(progress) as index:
             if index.size:
-                return suggest(text, index, language=language, read=read, samples=samples)
+                suggestions = suggest(text, index, language=language, read=read, samples=samples)
+                return replace(suggestions, claim_id=known)
     with TemporaryDirectory() as folder:  # Collect first: the claim list shows how rare words are.
         texts = {entry["text"]: entry["claim_id"] for entry in rows} | ({} if row else {text: ""})
         with words_of(Path(folder), {claim_id: entry for entry, claim_id in texts.items()}) as index:
-            return suggest(text, index, language=language, read=read, samples=0, counted=False)
+            suggestions = suggest(text, index, language=language, read=read, samples=0, counted=False)
+            return replace(suggestions, claim_id=known)
