@@ -67,6 +67,8 @@ def test_a_training_round_tells_everybody_how_often_they_are_right(folder):
     fill(sheets / "a2.csv", lambda row: "favor")
     assert covmis(folder, "round", "pull", "--round", "t1")["added"] == 18
     told = covmis(folder, "round", "report", "--round", "t1")
+    words = CliRunner().invoke(app, ["round", "report", "--round", "t1", "--study", str(folder)]).stdout
+    assert words.splitlines()[-1].startswith("Written: annotation/training/t001/")
     rows = {(row["annotator"], row["label"]): row for row in told["accuracies"]}
     wrong = 1 if settled in key else 0
     assert (rows["a1", ""]["right"], rows["a1", ""]["posts"]) == (9 - wrong, 9)

@@ -181,6 +181,9 @@ def test_show_try_and_suggest(study, claims):
     first = answer("queries", "suggest", "list-0001", "--study", study)["suggestions"][0]
     assert (first["width"], first["posts"] >= 1, "garlic" in first["expression"]) == ("precise", True, True)
     assert "garlic" in ran("queries", "suggest", "Garlic helps", "--study", study)
+    for asked, known in (("list-0001", "list-0001"), ("Garlic helps", "CLAIM")):
+        last = ran("queries", "suggest", asked, "--study", study).splitlines()[-1]
+        assert last == f"Choose one, or write your own: `covmis queries set {known} 'KEYWORDS'`."
 
 
 def test_a_table_that_was_once_for_queries_opens_where_it_changes_nothing(study, claims):
