@@ -1,8 +1,6 @@
-"""A study.toml that somebody has sent: read if it is one, refused before it takes long."""
+"""A study.toml that somebody has sent: read if it is one, or refused."""
 
 from __future__ import annotations
-
-import time
 
 import pytest
 
@@ -19,13 +17,11 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("problem", REFUSED)
-def test_what_is_refused_takes_no_time(tmp_path, problem):
+def test_what_is_refused(tmp_path, problem):
     path = tmp_path / "study.toml"
     path.write_bytes(REFUSED[problem]())
-    began = time.process_time()
     with pytest.raises(InputError, match=problem):
         read_settings(path)
-    assert time.process_time() - began < 5
 
 
 def test_a_text_with_many_sentences_is_read(tmp_path):

@@ -63,15 +63,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Target = "Callable[[int, Path], None]"
-MOST_SECONDS = 10.0
 FORGET = Forget(frozenset({"x:1250000000000005065", "x:125", "telegram:123/5"}), frozenset({"author:x:5"}))
 LABELS = ("favor", "against", "neither")
 NOW = "2026-12-01T00:00:00Z"
 
 
 def told(act: Callable[[Path], object], path: Path) -> None:
-    """Do it; an error is one line that names the file, and nothing else comes out, in bounded time."""
-    began, problem = time.process_time(), path.name
+    """Do it; an error is one line that names the file, and nothing else comes out."""
+    problem = path.name
     try:
         act(path)
     except CovmisError as error:
@@ -80,7 +79,6 @@ def told(act: Callable[[Path], object], path: Path) -> None:
         raise AssertionError(f"{path}: {type(error).__name__}: {error}") from error
     assert len(problem.splitlines()) == 1
     assert path.name in problem, problem
-    assert time.process_time() - began < MOST_SECONDS
 
 
 def of_file(name: str, whole: bytes, act: Callable[[Path], object]) -> Callable[[int, Path], None]:
