@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from covmis_build.settings import TABLES, Settings, settings_toml
-from covmis_build.study.new import new_study
+from covmis_build.study.new import OF_NEW, new_study
 from covmis_build.study.study import read_study
 
 ROOT = Path(__file__).parents[1]
 TEMPLATE = ROOT / "covmis_build" / "template"
-OF_ITS_OWN = {
+OF_ITS_OWN = {"cleaning.scope",
     "title", "annotation.channel", "release.simulated",
     "retrieval.unreadable",  # two of the demonstration's 124 pages are damaged, and meant to be
 }  # fmt: skip
@@ -43,7 +43,7 @@ def test_root_has_every_file_of_a_new_study(made):
 
 def test_a_new_study_states_every_default(made):
     settings = read_study(made).settings
-    assert settings == Settings("new")
+    assert settings == Settings("new", cleaning=OF_NEW)
     every = {
         f"{table}.{option.name}" for table, kind in TABLES.items() for option in dataclasses.fields(kind)
     }

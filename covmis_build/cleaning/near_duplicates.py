@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 TEXTS = """
 SELECT {keys}, p.text, m.draw_number - CASE WHEN c.frozen = 1 THEN 1.0 ELSE 0.0 END
-  + CASE WHEN c.ranked = 1 THEN 2.0 ELSE 0.0 END AS priority
-FROM (SELECT {keys}, MAX(frozen) AS frozen, MIN(ranked) AS ranked FROM chosen WHERE {stays} GROUP BY {keys}) AS c
+  + CASE WHEN c.ranked = 1 THEN 2.0 ELSE 0.0 END + CASE WHEN {apart} THEN 4.0 ELSE 0.0 END AS priority
+FROM (SELECT {keys}, MAX(frozen) AS frozen, MIN(ranked) AS ranked, MIN(rank_in_post) AS place FROM chosen WHERE {stays} GROUP BY {keys}) AS c
 JOIN measured AS m USING (post_id) JOIN posts AS p USING (post_id)
 WHERE c.frozen = 1 OR (m.language_fits = 1 AND m.long_enough = 1)"""
 """Posts left by the steps before, and frozen items, which represent their cluster and precede all others.
 
-A matched post represents its near-duplicates that no query matches.
+A matched post represents its near-duplicates that no query matches, and one that stays with its claim those that do not.
 """
 
 
@@ -83,7 +83,12 @@ def groups(
     """Return near-duplicate clusters, in the study or within each claim, including posts of other corpora."""
     # Same content: TF-IDF fitted on all posts, a cosine greater than 80% (3.1).
     keys = "claim_id, post_id" if options.scope == "claim" else "post_id"
-    texts = engine.sql(TEXTS.format(keys=keys, stays=stays), chosen=chosen, measured=measured, posts=posts)
+    if options.scope == "claim":
+        stays = "frozen IN (0, 1)"
+    apart = "c.place > 1" if options.one_claim_per_post else "1 = 0"
+    texts = engine.sql(
+        TEXTS.format(keys=keys, stays=stays, apart=apart), chosen=chosen, measured=measured, posts=posts
+    )
     if others is not None:
         if options.scope == "claim":
             raise InputError("[cleaning] against compares whole studies", remedy='Set scope = "study"')

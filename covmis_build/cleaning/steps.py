@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from covmis_build.options import Cleaning
 
 ITEMS = tables.SCHEMAS["items"]
-PASSED = sorted({*ITEMS.names} - {"item_id", "kind", "other_claims", "group", "p_claim"})
+PASSED = sorted({*ITEMS.names} - {"item_id", "kind", "other_claims", "group"})
 """Columns of items that have the same names in `counted`."""
 DROPPED = tables.SCHEMAS["dropped"]
 
@@ -70,24 +70,42 @@ NOT_FOUND = "not found"
 JUDGED = """
 SELECT c.claim_id, c.post_id, c.kinds, c.ranked, c.frozen, c.n_claims, c.first_claim, m.detected_language, m.least_length,
   COALESCE(m.draw_number, 0) + 2 * c.ranked AS priority, g.group_id, g.kept AS nearest, g.similarity,
-  CASE WHEN c.kinds IS NULL THEN '{not_found}' {cases} ELSE '' END AS step_before
+  CASE WHEN c.kinds IS NULL THEN '{not_found}' {cases} ELSE '' END AS step_before,
+  CASE WHEN c.kinds IS NOT NULL AND (c.rank_in_post = 1 OR {all_stay}) AND m.language_fits = 1 AND m.long_enough = 1 THEN 1 ELSE 0
+    END AS copy
 FROM chosen AS c LEFT JOIN measured AS m ON m.post_id = c.post_id
 LEFT JOIN members AS g ON g.post_id = c.post_id {and_claim}"""
-"""`step_before` is the first step that drops the pair for itself: those before near-duplicates."""
+"""`step_before` is the first step that drops the pair for itself: those before near-duplicates.
+
+`copy` marks what groups count: within claims also posts that stay with another claim, since their texts are this one's, too.
+"""
 
 GROUPED = """
-SELECT *, CASE WHEN frozen = 1 AND group_id IS NOT NULL AND group_size > 0 THEN 1 ELSE 0 END AS stands,
+SELECT *, CASE WHEN frozen = 1 AND group_id IS NOT NULL AND here > 0 THEN 1 ELSE 0 END AS stands,
   CASE WHEN step_before = '' THEN 0 ELSE 1 END AS lost, CASE WHEN nearest LIKE '% %' THEN 1 ELSE 0 END AS elsewhere
-FROM (SELECT *, COUNT(CASE WHEN step_before = '' THEN 1 END) OVER (PARTITION BY claim_id, group_id) AS group_size
+FROM (SELECT *, COUNT(CASE WHEN step_before = '' THEN 1 END) OVER (PARTITION BY claim_id, group_id) AS here,
+        SUM(copy) OVER (PARTITION BY claim_id, group_id) AS group_size,
+        MIN(CASE WHEN copy = 1 THEN n_claims END) OVER (PARTITION BY claim_id, group_id) AS least_claims,
+        SUM(CASE WHEN copy = 1 AND n_claims > 1 THEN LN(1 - CAST(1 AS DOUBLE) / n_claims) ELSE 0 END)
+          OVER (PARTITION BY claim_id, group_id) AS missed
       FROM judged) AS sized"""
-"""`group_size` counts the posts found for this claim; `stands` marks a frozen item that represents some of them."""
+"""`group_size` counts the posts found for this claim; `stands` marks a frozen item that represents some of them.
+
+`missed` is the logarithm of the probability that all of them stay with other claims, by chance.
+"""
+
+OF_POST, OF_GROUP = (
+    "CAST(1 AS DOUBLE) / CASE WHEN lost = 0 THEN n_claims ELSE first_n_claims END",
+    "CASE WHEN least_claims = 1 THEN CAST(1 AS DOUBLE) ELSE ROUND(1 - EXP(missed), 12) END",
+)
+"""The probability that the item's post stays with this claim; within claims, that a post of its group does."""
 
 STEP_OF_PAIR = """
 SELECT claim_id, post_id, frozen, first_claim, detected_language, least_length, group_id, group_size, group_items,
   CASE WHEN elsewhere = 1 THEN nearest ELSE first_post END AS kept,
   CASE WHEN elsewhere = 1 OR nearest = first_post THEN similarity END AS similarity,
   CASE WHEN lost = 0 THEN kinds ELSE first_kinds END AS kinds,
-  CASE WHEN lost = 0 THEN n_claims ELSE first_n_claims END AS n_claims,
+  {p_claim} AS p_claim,
   CASE WHEN lost = 0 THEN ranked ELSE first_ranked END AS ranked,
   MAX(stays) OVER (PARTITION BY claim_id, group_id) AS represented,
   CASE WHEN stays = 1 THEN '' WHEN lost = 1 THEN step_before ELSE '{near_duplicates}' END AS step_so_far
@@ -153,9 +171,13 @@ def clean(
     progress("posts of each claim", 0, 0)
     cases = " ".join(f"WHEN {step.drops(options)} THEN '{step.name}'" for step in OF_ONE_PAIR)
     of_claim = options.scope == "claim"
+    same_claim = "AND g.claim_id = c.claim_id" if of_claim else ""
     judged = engine.sql(
         JUDGED.format(
-            cases=cases, not_found=NOT_FOUND, and_claim="AND g.claim_id = c.claim_id" if of_claim else ""
+            cases=cases,
+            not_found=NOT_FOUND,
+            and_claim=same_claim,
+            all_stay="1 = 1" if of_claim or not options.one_claim_per_post else "1 = 0",
         ),
         chosen=chosen,
         measured=measured,
@@ -164,11 +186,20 @@ def clean(
     scope = "claim_id, group_id" if of_claim else "group_id"
     grouped = engine.sql(GROUPED, judged=judged)
     steps = engine.sql(
-        STEP_OF_PAIR.format(scope=scope, near_duplicates=near_duplicates.STEP.name), grouped=grouped
+        STEP_OF_PAIR.format(
+            scope=scope,
+            near_duplicates=near_duplicates.STEP.name,
+            p_claim="CAST(1 AS DOUBLE)"
+            if not options.one_claim_per_post
+            else OF_GROUP
+            if of_claim
+            else OF_POST,
+        ),
+        grouped=grouped,
     )
     counted = engine.sql(minimum.counted(options), steps=steps)
     kept = engine.sql(KEPT, counted=counted, pairs=pairs)
-    items = engine.map(partial(as_items, seed=seed, drawn=options.one_claim_per_post), kept, ITEMS)
+    items = engine.map(partial(as_items, seed=seed), kept, ITEMS)
     items = engine.sql("SELECT * FROM items ORDER BY item_id", items=items)
     dropped = _dropped(engine, counted, options)
     _check(engine, pairs, items, dropped)
@@ -198,7 +229,7 @@ def measure(block: pa.Table, *, options: Cleaning, seed: int) -> pa.Table:
     return pa.table(columns, schema=MEASURED)
 
 
-def as_items(block: pa.Table, *, seed: int, drawn: bool) -> pa.Table:
+def as_items(block: pa.Table, *, seed: int) -> pa.Table:
     """Return items from the kept pairs, with the columns that were counted per pair.
 
     A post matched by several query types belongs to one stratum, chosen among its types by a permanent random number.
@@ -208,13 +239,11 @@ def as_items(block: pa.Table, *, seed: int, drawn: bool) -> pa.Table:
         ids.append(f"{claim}|{post}")
         kinds.append(_stratum(ids[-1], found_by, seed))
         others.append([other for other in claims or () if other != claim])
-    n_claims = block.column("n_claims").to_pylist()
     columns = {
         "item_id": ids,
         "kind": kinds,
         "other_claims": others,
         "group": block.column("group_id"),
-        "p_claim": [1 / n if drawn else 1.0 for n in n_claims],
     }
     return _in_columns(columns | {name: block.column(name) for name in PASSED if name in block.column_names})
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from covmis_build import storage
 from covmis_build.errors import InputError
+from covmis_build.options import Cleaning
 from covmis_build.places import STUDY_TOML
 from covmis_build.settings import Settings, settings_toml
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from importlib.resources.abc import Traversable
     from pathlib import Path
+
+OF_NEW = Cleaning(scope="claim")
+"""A text that several claims find is labelled for each; the default, as in the paper, is one label for the whole study."""
 
 
 def is_study(folder: Path) -> bool:
@@ -36,7 +40,9 @@ def new_study(folder: Path, title: str, own: Mapping[Path, bytes] | None = None)
         raise InputError("is there already and not empty", file=folder, remedy="Choose another name")
     for path in half:
         storage.remove(path)
-    texts[folder / STUDY_TOML] = settings_toml(Settings(title or folder.name), explained=True).encode()
+    texts[folder / STUDY_TOML] = settings_toml(
+        Settings(title or folder.name, cleaning=OF_NEW), explained=True
+    ).encode()
     for path, data in texts.items():
         storage.write_bytes(path, data)
     return [path.relative_to(folder).as_posix() for path in texts]

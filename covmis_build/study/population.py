@@ -50,6 +50,8 @@ class Frame:
     """Number of labelled posts that are no longer among today's."""
     unreached: int = 0
     """Number of today's posts that no opened draw could choose."""
+    elsewhere: int = 0
+    """Number of today's posts that only a near-identical post of another claim represents."""
     grown: tuple[str, ...] = ()
     """Claims that got posts since their last draw, whose rounds did not record which."""
 
@@ -65,9 +67,11 @@ class Frame:
             if self.population is Population.TODAY
             else "that could be drawn when the rounds were opened"
         )
-        return (
-            f"Population: {counted(len(self.posts), 'posts')} of {claims} {whose}, represented by {labels}."
-        )
+        posts = f"{counted(len(self.posts), 'posts')} of {claims} {whose}"
+        if not self.elsewhere:
+            return f"Population: {posts}, represented by {labels}."
+        rest = f"{counted(self.elsewhere, 'further posts')} are near-identical to a post that stays with another claim"
+        return f"Population: {posts}, represented by {labels}. {rest}, and in no share."
 
     @property
     def notes(self) -> list[str]:
@@ -147,6 +151,7 @@ def frame_of(
         _described(inside, posts),
         outside=len(labelled) - len(inside),
         unreached=int((~reached).sum()),
+        elsewhere=_elsewhere(set(posts["claim_id"]), places),
         grown=tuple(sorted(grown(read_ledger(places.rounds), posts) - set(recorded["claim_id"]))),
     )
 
@@ -185,6 +190,19 @@ def _reached(
     if reached.all() or not places.table("dropped").is_file():
         return reached
     return reached | posts["item_id"].isin(_in_place_of(known, places))
+
+
+def _elsewhere(claims: Collection[str], places: Places) -> int:
+    """Count the posts of these claims that only an item of another claim represents."""
+    if not places.table("dropped").is_file():
+        return 0
+    rows = ask(
+        "SELECT claim_id, count(*) FROM dropped WHERE step = ? AND reason = ? GROUP BY claim_id",
+        near_duplicates.STEP.name,
+        near_duplicates.ELSEWHERE,
+        dropped=places.table("dropped"),
+    )
+    return sum(count for claim, count in rows if claim in claims)
 
 
 def _in_place_of(items: Collection[str], places: Places) -> set[str]:

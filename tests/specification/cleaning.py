@@ -149,9 +149,12 @@ def greedy(names, similar):
     return groups
 
 
-def near_duplicates(seed, names, texts, settings):
-    """Each post's group; the post with the smallest number stays. [guides/cleaning]"""
-    ordered = in_order(seed, "near_duplicates", names)
+def near_duplicates(seed, names, here, texts, settings):
+    """Each post's group; of the posts that are `here`, not with another claim, the one with the smallest number stays.
+
+    [guides/cleaning]
+    """
+    ordered = sorted(in_order(seed, "near_duplicates", names), key=lambda name: name not in here)
     join = greedy if settings["grouping"] == "greedy" else components
     table = {}
     for members in join(ordered, lambda a, b: texts[a, b] > settings["similarity"]):
@@ -178,21 +181,25 @@ def too_short(posts, post, settings):
     return f"fewer than {least} {unit}{other}"
 
 
-def all_groups(seed, pairs, left, posts, settings):
+def all_groups(seed, pairs, left, copies, posts, settings):
     """Step 4, in the study or in each claim: near-duplicates of all pairs of a post that is left. The words' weights are always
-    those of the study. [guides/cleaning]"""
+    those of the study. Within a claim, posts that stay with another of their claims are compared, too. [guides/cleaning]"""
     every = sorted({post for _, post in left})
     vectors = cosines([compared(posts[post].text, settings["similar_without"]) for post in every])
     texts = {(a, b): vectors[i, j] for i, a in enumerate(every) for j, b in enumerate(every)}
     near = {}
-    for scope in sorted({claim for claim, _ in left}) if settings["scope"] == "claim" else [None]:
-        groups = near_duplicates(
-            seed, {post for claim, post in left if scope in {None, claim}}, texts, settings
-        )
+    for scope in sorted({claim for claim, _ in copies}) if settings["scope"] == "claim" else [None]:
+        of, here = ({post for claim, post in some if scope in {None, claim}} for some in (copies, left))
+        groups = near_duplicates(seed, of, here, texts, settings)
         near |= {
             (claim, post): groups[post] for claim, post in pairs if post in groups and scope in {None, claim}
         }
     return near
+
+
+def stays_here(counts):
+    """The probability that one of these posts stays with a claim, of as many claims as each has. [guides/cleaning]"""
+    return 1.0 if 1 in counts else round(1 - math.prod(1 - 1 / count for count in counts), 12)
 
 
 def clean(seed, posts, found_by, settings):
@@ -213,9 +220,12 @@ def clean(seed, posts, found_by, settings):
         elif why := too_short(posts, post, settings):
             drops[claim, post] = Drop("words", why)
     left = sorted(found_by.keys() - drops.keys())
-    near = all_groups(seed, found_by, left, posts, settings)
-    # copies that stand for another claim, or that an earlier step drops, are not counted
-    size = Counter((claim, near[claim, post].group) for claim, post in left)
+    # copies that an earlier step drops are not counted; those that stay with another claim are within claims
+    within = settings["scope"] == "claim"
+    left_posts = {post for _, post in left}
+    copies = [pair for pair in sorted(found_by) if pair[1] in left_posts] if within else left
+    near = all_groups(seed, found_by, left, copies, posts, settings)
+    size = Counter((claim, near[claim, post].group) for claim, post in copies)
     for claim, post in left:
         group = near[claim, post]
         if group.kept != post:
@@ -234,7 +244,9 @@ def clean(seed, posts, found_by, settings):
             continue
         name, kinds, group = f"{claim}|{post}", tuple(sorted(found_by[claim, post])), near[claim, post].group
         others = tuple(other for other in claims_of[post] if other != claim)
-        p_claim = 1 / len(claims_of[post]) if one else 1.0
+        alike = [one for one in copies if one[0] == claim and near[one].group == group] if within else [name]
+        counts = [len(claims_of[copy]) for _, copy in alike] if within else [len(claims_of[post])]
+        p_claim = (stays_here(counts) if within else 1 / counts[0]) if one else 1.0
         items[name] = Item(
             claim, post, query_type(seed, name, kinds), kinds, others, group, size[claim, group], p_claim
         )
