@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from covmis_build.annotation.label_sets import LabelSets
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.records import Label
 
@@ -37,23 +38,25 @@ class LabelSource(StrEnum):
     SINGLE = "single"
 
 
-def gold_of(rounds: Sequence[RoundFolder]) -> pd.DataFrame:
+def gold_of(rounds: Sequence[RoundFolder], sets: LabelSets | None = None) -> pd.DataFrame:
     """Return the table `gold` of all rounds that count, for release, estimates, card and bundle.
 
-    `rounds` are all rounds of the study in order, because seals form a chain. Pilots are excluded. Raises BrokenSeal.
+    `rounds` are all rounds of the study in order, because seals form a chain. Pilots are excluded. With `sets` the labels
+    are those that the rounds have in common, otherwise each round's own. Raises BrokenSeal.
     """
     import pandas as pd
 
     check_seals(rounds)
     counted = [round_ for round_ in rounds if not round_.pilot]
     parts = [decisions_of(round_) for round_ in counted]
-    return pd.concat(parts, ignore_index=True) if parts else tables.empty("gold")
+    gold = pd.concat(parts, ignore_index=True) if parts else tables.empty("gold")
+    return sets.in_common(gold) if sets else gold
 
 
-def said_by_people(rounds: Sequence[RoundFolder]) -> list[tuple[str, str, str]]:
-    """Return people's independent labels in rounds that count: item, annotator, label."""
+def said_by_people(rounds: Sequence[RoundFolder], sets: LabelSets) -> list[tuple[str, str, str]]:
+    """Return people's independent labels in rounds that count, in the labels in common: item, annotator, label."""
     return [
-        (item, row.annotator, row.label)
+        (item, row.annotator, sets.common(round_.number, row.label))
         for round_ in rounds
         if not round_.pilot
         for item, rows in answered(round_.items(), round_.labels()).items()

@@ -15,7 +15,17 @@ from covmis_build.annotation.agreement import Agreement, agreement
 from covmis_build.annotation.checks import checks_of
 from covmis_build.annotation.guideline import difference
 from covmis_build.annotation.label_matrix import read_labels_file
-from covmis_build.annotation.report import Findings, Report, as_csv, as_json, as_latex, findings, verdict
+from covmis_build.annotation.label_sets import sets_of_rounds
+from covmis_build.annotation.report import (
+    Findings,
+    Report,
+    agreement_of,
+    as_csv,
+    as_json,
+    as_latex,
+    findings,
+    verdict,
+)
 from covmis_build.annotation.report_page import report_page, sections_of
 from covmis_build.errors import InputError, counted
 from covmis_build.operations import About
@@ -24,8 +34,9 @@ from covmis_build.stats.agreement import Figure
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from covmis_build.annotation.label_sets import LabelSets
     from covmis_build.annotation.round_folder import RoundFolder
-    from covmis_build.options import Labels, Target
+    from covmis_build.options import LabelChange, Labels, Target
 
 
 KINDS = ("html", "json", "csv", "tex")
@@ -34,23 +45,23 @@ KINDS = ("html", "json", "csv", "tex")
 def write_reports(
     rounds: Path,
     round_: RoundFolder,
-    scheme: Labels,
+    changes: Sequence[LabelChange],
     *,
     study: str,
     per_item: int,
     target: Target | None,
 ) -> Report:
-    """Write the round's report, and the summary of all rounds except pilots.
+    """Write the round's report with its own labels, and the summary of all rounds except pilots with those in common.
 
-    A sealed round keeps its sealed report.
+    `changes` are what became of labels between rounds. A sealed round keeps its sealed report.
     """
     every = record.all_rounds(rounds)
     own = findings(round_.items(), round_.labels(), round_.scheme, round_.per_item)
     counts_alone = [other.number for other in every if not other.pilot] == [round_.number]
-    same = counts_alone and (round_.scheme, round_.per_item) == (scheme, per_item)
-    summary = own if same else findings_of_rounds(every, scheme, per_item)
+    same = counts_alone and round_.per_item == per_item
+    summary = own if same else findings_of_rounds(every, changes, per_item)
     if round_.checks:
-        own = replace(own, checks=checks_of(round_.checks, every))
+        own = replace(own, checks=checks_of(round_.checks, every, changes))
     guideline = _guideline_note(rounds, round_)
     in_round = (round_.folder / "report", f"Agreement in round {round_.number}", [guideline])
     over_all: _Page = (rounds / "summary", "Agreement over all rounds", [])
@@ -67,16 +78,48 @@ def write_reports(
 
 
 def findings_of_rounds(
-    rounds: Sequence[RoundFolder], scheme: Labels, per_item: int, *, brief: bool = False
+    rounds: Sequence[RoundFolder], changes: Sequence[LabelChange], per_item: int, *, brief: bool = False
 ) -> Findings | None:
-    """Return agreement over these rounds except pilots; None if no others exist. `brief`: what the board shows."""
-    counted = [round_ for round_ in rounds if not round_.pilot]
-    if not counted:
+    """Return agreement over these rounds except pilots, on the labels that they have in common; None if no others exist.
+
+    `brief`: what the board shows. If only some of the rounds could give a label, a note has kappa of those that could
+    give every label.
+    """
+    stance = [round_ for round_ in rounds if not round_.pilot]
+    if not stance:
         return None
-    frozen = pd.concat([round_.items() for round_ in counted], ignore_index=True)
-    parts = [part for part in (round_.labels() for round_ in counted) if len(part)]
-    labels = pd.concat(parts, ignore_index=True) if parts else counted[0].labels()
-    return findings(frozen, labels, scheme, per_item, brief=brief)
+    sets = sets_of_rounds(stance, changes)
+    frozen = pd.concat([round_.items() for round_ in stance], ignore_index=True)
+    frozen = sets.in_common(frozen, "automatic_label")
+    parts = [part for part in (round_.labels() for round_ in stance) if len(part)]
+    labels = pd.concat(parts, ignore_index=True) if parts else stance[0].labels()
+    labels = sets.in_common(labels)
+    scheme = sets.scheme(stance[-1].scheme)
+    return replace(
+        findings(frozen, labels, scheme, per_item, brief=brief),
+        label_sets=tuple(_notes_of_sets(sets, frozen, labels, scheme)),
+    )
+
+
+def _notes_of_sets(sets: LabelSets, frozen: pd.DataFrame, labels: pd.DataFrame, scheme: Labels) -> list[str]:
+    """Return how the rounds' labels differ, and kappa of the rounds that could give every label."""
+    if sets.same:
+        return []
+    told = [
+        "The rounds' labels differ: these figures are on the labels in common, each round's report is on its own.",
+        *sets.notes,
+    ]
+    complete = [number for number in sets.rounds if all(number in each.rounds for each in sets.classes)]
+    if 0 < len(complete) < len(sets.rounds):
+        inside = frozen[frozen["round"].isin(complete)]
+        compared = agreement_of(inside, labels[labels["round"].isin(complete)], scheme, brief=True)
+        posts = counted(compared.items_with_two_labels, "posts")
+        told.append(
+            f"In {sets.in_words(complete)}, which could give every label: {compared.kappa}; {posts} with two labels."
+        )
+    elif not complete:
+        told.append("No round could give every label.")
+    return told
 
 
 def _guideline_note(rounds: Path, round_: RoundFolder) -> str:

@@ -43,7 +43,7 @@ from covmis_build.stats.over_posts import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -90,6 +90,8 @@ class Estimates(Result):
     """Compared shares, if requested (differences.COLUMNS)."""
     files: tuple[str, ...] = ()
     """Files to which they were written."""
+    label_notes: tuple[str, ...] = ()
+    """How the labels of the study's rounds differ, and the shares of labels that only some rounds could give."""
 
     def with_frame(self, report: RecallReport) -> Estimates:
         """Add the third estimand: the labels of all relevant posts of the frame, matched or not."""
@@ -179,6 +181,7 @@ def estimates(  # noqa: PLR0913 - a sample, its pool, and what is known beside, 
     draws: pd.DataFrame | None = None,
     between: tuple[Part, Part] | None = None,
     level: float = 0.95,
+    apart: Collection[str] = (),
 ) -> Estimates:
     """Estimate the share and total of each label in the target population, for the mean over claims, and for each part of `by`.
 
@@ -191,9 +194,10 @@ def estimates(  # noqa: PLR0913 - a sample, its pool, and what is known beside, 
     the columns `by_people` then have shares with these in place of gold, and an interval that includes the annotators'
     variance. `calibrated` weights reproduce the known number of each query type (except within claims, which have too few
     items). `draws` is the ledger of draws, which lets the warnings consider all draws. `between` are two parts or two labels
-    whose shares are compared (`differences.compared_parts`).
+    whose shares are compared (`differences.compared_parts`). `apart` are labels without shares: not all rounds could give them.
     """
     check_corpus(corpus, labels)
+    labels = [label for label in labels if label not in apart]
     known = None if pool is None else _of_the_claims(pool, corpus)
     if calibrated and predicted is not None:
         raise InputError("calibration and predictions do not go together", remedy="Choose one")

@@ -14,6 +14,7 @@ from covmis_build import __version__, storage
 from covmis_build.annotation import round_folder
 from covmis_build.annotation.frozen_items import for_people
 from covmis_build.annotation.gold import gold_of
+from covmis_build.annotation.label_sets import sets_of_rounds
 from covmis_build.annotation.report_files import read_figure
 from covmis_build.building import ledger
 from covmis_build.building.flow import flow
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from covmis_build.annotation.label_sets import LabelSets
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.corpus.release import LeftOut
     from covmis_build.corpus.release_facts import Difference
@@ -150,8 +152,10 @@ def release(
     options = study.settings.release if text is None else replace(study.settings.release, text=text)
     with study.locked_rounds("covmis release"):
         rounds = round_folder.all_rounds(study.places.rounds)
-        gold = gold_of(rounds)  # refuses a round that was changed after sealing
-        frozen = with_all_draws(study.places.rounds, rounds)
+        changes = study.settings.labels.changes
+        sets = sets_of_rounds(rounds, changes)
+        gold = gold_of(rounds, sets)  # refuses a round that was changed after sealing
+        frozen = with_all_draws(study.places.rounds, rounds, changes)
         purged = read_list(study.places.purge_csv).posts
         corpus = make_corpus(gold, frozen, options, purged=purged)
         if corpus.empty:
@@ -165,7 +169,12 @@ def release(
         pool = pool_of(study)
         figures = figures_of(study.places.rounds, rounds, corpus, frozen, pool, settings)
         sentences = tuple(audit_sentences(figures.audit))
-        facts = replace(facts, audit=replace(facts.audit, sentences=sentences))
+        facts = replace(
+            facts,
+            audit=replace(facts.audit, sentences=sentences),
+            label_sets=label_sets_of(sets),
+            label_notes=figures.label_notes,
+        )
         beside, parts = beside_corpus(study, rounds, corpus, frozen, facts.sampling)
         texts = frozen.drop_duplicates("item_id").set_index("item_id")["text"]
         wanted = partial(_bundle, study, rounds, corpus, purged) if bundle else None
@@ -189,6 +198,11 @@ def release(
         [name.replace("_", " ") for name in WISHED if not getattr(options, name)],
         [*provisional(rounds), *beyond_the_draws(study, frozen, pool)],
     )
+
+
+def label_sets_of(sets: LabelSets) -> dict[str, dict[str, str]]:
+    """Return the corpus's label for each round's labels; nothing if all rounds have the same."""
+    return {} if sets.same else {number: sets.mapping(number) for number in sets.rounds}
 
 
 def checks(study: OfStudy) -> list[ReleaseCheck]:

@@ -314,7 +314,7 @@ class Round(Result):
         return write_reports(
             self.study.places.rounds,
             self.folder,
-            settings.labels,
+            settings.labels.changes,
             study=settings.title,
             per_item=settings.annotation.per_item,
             target=settings.annotation.target,

@@ -67,7 +67,7 @@ def write_board(study: OfStudy, out: Path | None = None) -> Path:
     if not rounds and not recall:
         raise InputError("no round is open", remedy="Open one with `covmis round open`")
     settings = study.settings
-    findings = findings_of_rounds(rounds, settings.labels, settings.annotation.per_item, brief=True)
+    findings = findings_of_rounds(rounds, settings.labels.changes, settings.annotation.per_item, brief=True)
     text = board_page(
         [(round_, progress(study, round_)) for round_ in [*rounds, *recall]],
         findings,

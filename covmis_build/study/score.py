@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from covmis_build import storage
 from covmis_build.annotation import round_folder
 from covmis_build.annotation.gold import said_by_people
+from covmis_build.annotation.label_sets import sets_of_rounds
 from covmis_build.errors import UnknownName, nearest
 from covmis_build.estimation.shares import design_in_pool
 from covmis_build.evaluation.gold_and_systems import PROBABILITIES, check_ids
@@ -40,7 +41,9 @@ def score(
     `systems` and `options` are those of `score` (`score_over_posts`). A given option replaces the study's labels, claims
     or probabilities. Predictions need ids.
     """
-    scheme = study.settings.labels
+    rounds = round_folder.all_rounds(study.places.rounds)
+    scheme = settings_of_rounds(study.settings, rounds)[0].labels
+    sets = sets_of_rounds(rounds, study.settings.labels.changes)
     own = {
         "labels": scheme.values,  # noqa: PD011 - a setting of ours
         "order": scheme.order or None,
@@ -56,7 +59,7 @@ def score(
         design = design_of_gold(study, labelled)
         return score_over_posts(labelled, systems, design=design, **{**own, **options})
     said: dict[str, list[str]] = {}
-    for item, _, label in said_by_people(round_folder.all_rounds(study.places.rounds)):
+    for item, _, label in said_by_people(rounds, sets):
         said.setdefault(item, []).append(label)
     people = said or None
     return score_systems(labelled, systems, **{**own, "people": people, **options})

@@ -696,23 +696,22 @@ class Study:
     def check_guideline(
         self,
         *,
-        strict: Annotated[bool, About("End with exit code 1 if any label may need another look.")] = False,
+        strict: Annotated[
+            bool, About("End with exit code 1 if a label is not defined or may need another look.")
+        ] = False,
     ) -> GuidelineCheck:
-        """List labels that a guideline change may affect.
+        """List labels that the guideline does not define, and those that a change may affect.
+
+        That is a change of the guideline, and of [labels]: posts of a split label, and posts that could not get a new one.
 
         Example: covmis guideline check
         """
         from covmis_build.annotation.guideline import check, read_guideline
-        from covmis_build.annotation.round_folder import all_labels
+        from covmis_build.annotation.round_folder import all_rounds
 
         places = self.places
-        return check(
-            places.rounds,
-            all_labels(places.rounds),
-            read_guideline(places.guideline),
-            self.settings.labels.values,
-            strict=strict,
-        )
+        text = read_guideline(places.guideline)
+        return check(places.rounds, all_rounds(places.rounds), text, self.settings.labels, strict=strict)
 
     # Estimates for all posts found
 
@@ -874,11 +873,16 @@ class Study:
         return Recall(self)
 
     def gold(self) -> pd.DataFrame:
-        """The gold labels of all rounds that count. A sealed round's are its decisions; a broken seal is refused."""
+        """The gold labels of all rounds that count, in the labels that the rounds have in common.
+
+        A sealed round's are its decisions; a broken seal is refused.
+        """
         from covmis_build.annotation.gold import gold_of
+        from covmis_build.annotation.label_sets import sets_of_rounds
         from covmis_build.annotation.round_folder import all_rounds
 
-        return gold_of(all_rounds(self.places.rounds))
+        rounds = all_rounds(self.places.rounds)
+        return gold_of(rounds, sets_of_rounds(rounds, self.settings.labels.changes))
 
     # Publishing
 
