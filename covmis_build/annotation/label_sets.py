@@ -88,6 +88,13 @@ class LabelSets:
         """Return the label in common for each label of a round."""
         return {label: self.common(round_, label) for label in self.own[round_]}
 
+    def of_any_round(self) -> dict[str, str]:
+        """Return the label in common for any round's label; the newest round decides what a name means."""
+        to_common = {name: name for name in self.names}
+        for number in self.own:
+            to_common |= self.mapping(number)
+        return to_common
+
     def in_common(self, frame: pd.DataFrame, column: str = "label") -> pd.DataFrame:
         """Return this table, which has a column `round`, with the labels in common."""
         if self.same or frame.empty:

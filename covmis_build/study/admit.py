@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
 from covmis_build.annotation.frozen_items import frozen_items
+from covmis_build.annotation.label_sets import sets_of_rounds
+from covmis_build.annotation.round_folder import all_rounds
 from covmis_build.errors import InputError
 from covmis_build.models.admission import Admission, admit
 from covmis_build.options import MACHINE
@@ -42,9 +44,14 @@ def admit_in_study(study: OfStudy, file: Path, *, name: str, epsilon: float) -> 
         raise InputError("no round has labels", remedy="Open a round, push it and pull it first")
     items = frozen[~frozen["pilot"].astype(bool)]
     table = read_labels(file, predicted=True)
-    predictions = {str(item): str(label) for item, label in table.labels(table.id_column).items()}
-    values = study.settings.labels.values
-    table.check_labels(list(values))
+    sets = sets_of_rounds(all_rounds(study.places.rounds), study.settings.labels.changes)
+    items, people = sets.in_common(items, "automatic_label"), sets.in_common(people)
+    to_common, values = sets.of_any_round(), sets.names
+    table.check_labels(list(to_common))
+    predictions = {
+        str(item): to_common.get(str(label), str(label))
+        for item, label in table.labels(table.id_column).items()
+    }
     audited = items[items["audited"].astype(bool) & items["automatic_label"].ne("")]
     admission = admit(
         people[people["item_id"].isin(items["item_id"])],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from covmis_build.annotation.gold import said_by_people
 from covmis_build.annotation.label_sets import sets_of_rounds
 from covmis_build.errors import UnknownName, nearest
 from covmis_build.estimation.shares import design_in_pool
-from covmis_build.evaluation.gold_and_systems import PROBABILITIES, check_ids
+from covmis_build.evaluation.gold_and_systems import PROBABILITIES, check_ids, with_labels
 from covmis_build.evaluation.over_posts import score_over_posts
 from covmis_build.evaluation.score import score as score_systems
 from covmis_build.study.labelled import labelled_items
@@ -39,7 +40,7 @@ def score(
     """Score systems against the gold of the study's rounds: over items and claims, or over all posts.
 
     `systems` and `options` are those of `score` (`score_over_posts`). A given option replaces the study's labels, claims
-    or probabilities. Predictions need ids.
+    or probabilities. Predictions need ids. If the rounds' labels differ, gold and systems are compared on those in common.
     """
     rounds = round_folder.all_rounds(study.places.rounds)
     scheme = settings_of_rounds(study.settings, rounds)[0].labels
@@ -54,15 +55,19 @@ def score(
     }
     labelled = labelled_items(study)
     check_ids(systems, set(labelled["item_id"]), scheme.values)
+    if not sets.same:
+        systems = with_labels(systems, sets.of_any_round(), sets.own[sets.rounds[-1]])
     if check_over(over) is Over.POSTS:
         del own["clusters"]
         design = design_of_gold(study, labelled)
-        return score_over_posts(labelled, systems, design=design, **{**own, **options})
+        over_posts = score_over_posts(labelled, systems, design=design, **{**own, **options})
+        return replace(over_posts, remarks=tuple(sets.notes))
     said: dict[str, list[str]] = {}
     for item, _, label in said_by_people(rounds, sets):
         said.setdefault(item, []).append(label)
     people = said or None
-    return score_systems(labelled, systems, **{**own, "people": people, **options})
+    scores = score_systems(labelled, systems, **{**own, "people": people, **options})
+    return replace(scores, remarks=tuple(sets.notes))
 
 
 def check_over(over: str) -> Over:

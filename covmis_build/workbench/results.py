@@ -45,6 +45,8 @@ def results(request: Request) -> Response:
             f"estimates {sorted(stages.items())}", BASED_ON, lambda: study.estimate(by=["claim", "month"])
         )
         rows = figures.shares[figures.shares["estimand"] == of]
+        labels = tuple(dict.fromkeys(rows.loc[rows["scope"] == "pool", "label"]))
+        label = asked["label"] if asked.get("label") in labels else labels[0]
         shown |= {"estimates": figures, "pool": _rows(rows, "pool")}
         shown["claims"] = sorted(_rows(rows, "claim", label), key=lambda row: (-row.share, row.name))
         shown["months"] = {name: _rows(rows, "month", name) for name in labels}

@@ -223,6 +223,16 @@ def test_a_release_has_the_labels_in_common_says_so_and_verifies(tmp_path):
     assert "FAILED" in CliRunner().invoke(app, ["verify", str(folder)]).output
 
 
+def test_a_system_that_gives_todays_labels_is_scored_on_those_in_common(tmp_path):
+    four_rounds(tmp_path)
+    gold = gold_of(tmp_path).set_index("item_id")
+    said = [SETS["004"][at % 4] for at in range(len(gold))]
+    scores = open_study(tmp_path).score({"s": pd.Series(said, index=gold.index)}, measures=["accuracy"])
+    right = [IN_COMMON[label] == gold for label, gold in zip(said, gold["common"], strict=True)]
+    assert scores.value("s", "accuracy") == pytest.approx(sum(right) / len(right))
+    assert "question could be given in rounds 002 to 003 only." in scores.notes
+
+
 def test_a_sealed_round_is_opened_again_under_its_own_labels(tmp_path):
     four_rounds(tmp_path)
     place = tmp_path / "annotation" / "rounds" / "001"
