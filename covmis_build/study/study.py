@@ -700,7 +700,7 @@ class Study:
             bool, About("End with exit code 1 if a label is not defined or may need another look.")
         ] = False,
     ) -> GuidelineCheck:
-        """List labels that the guideline does not define, and those that a change may affect.
+        """List undefined labels and those that a change may affect.
 
         That is a change of the guideline, and of [labels]: posts of a split label, and posts that could not get a new one.
 
