@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from covmis_build.annotation.label_sets import LabelSets
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.records import Label
 
@@ -38,31 +37,17 @@ class LabelSource(StrEnum):
     SINGLE = "single"
 
 
-def gold_of(rounds: Sequence[RoundFolder], sets: LabelSets | None = None) -> pd.DataFrame:
-    """Return the table `gold` of all rounds that count, for release, estimates, card and bundle.
+def gold_of(rounds: Sequence[RoundFolder]) -> pd.DataFrame:
+    """Return the table `gold` of all rounds that count, with each round's own labels; `newest` has those in common.
 
-    `rounds` are all rounds of the study in order, because seals form a chain. Pilots are excluded. With `sets` the labels
-    are those that the rounds have in common, otherwise each round's own. Raises BrokenSeal.
+    `rounds` are all rounds of the study in order, because seals form a chain. Pilots are excluded. Raises BrokenSeal.
     """
     import pandas as pd
 
     check_seals(rounds)
     counted = [round_ for round_ in rounds if not round_.pilot]
     parts = [decisions_of(round_) for round_ in counted]
-    gold = pd.concat(parts, ignore_index=True) if parts else tables.empty("gold")
-    return sets.in_common(gold) if sets else gold
-
-
-def said_by_people(rounds: Sequence[RoundFolder], sets: LabelSets) -> list[tuple[str, str, str]]:
-    """Return people's independent labels in rounds that count, in the labels in common: item, annotator, label."""
-    return [
-        (item, row.annotator, sets.common(round_.number, row.label))
-        for round_ in rounds
-        if not round_.pilot
-        for item, rows in answered(round_.items(), round_.labels()).items()
-        for row in rows
-        if row.status == Status.GIVEN and not is_machine(row.annotator)
-    ]
+    return pd.concat(parts, ignore_index=True) if parts else tables.empty("gold")
 
 
 def check_seals(rounds: Sequence[RoundFolder]) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
-import pandas as pd
 
 from covmis_build import storage
 from covmis_build.annotation import round_folder as record
@@ -15,7 +14,7 @@ from covmis_build.annotation.agreement import Agreement, agreement
 from covmis_build.annotation.checks import checks_of
 from covmis_build.annotation.guideline import difference
 from covmis_build.annotation.label_matrix import read_labels_file
-from covmis_build.annotation.label_sets import sets_of_rounds
+from covmis_build.annotation.newest import newest
 from covmis_build.annotation.report import (
     Findings,
     Report,
@@ -33,6 +32,8 @@ from covmis_build.stats.agreement import Figure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import pandas as pd
 
     from covmis_build.annotation.label_sets import LabelSets
     from covmis_build.annotation.round_folder import RoundFolder
@@ -72,7 +73,7 @@ def write_reports(
             _write(own, [in_round], study, target)
         if summary:
             _write(summary, [over_all], study, target)
-    files = [f"rounds/{round_.number}/report.{kind}" for kind in KINDS]
+    files = [f"{round_.folder.parent.name}/{round_.number}/report.{kind}" for kind in KINDS]
     files += [f"rounds/summary.{kind}" for kind in KINDS] if summary else []
     return Report(own, summary, tuple(f"annotation/{name}" for name in files), target, guideline)
 
@@ -85,26 +86,20 @@ def findings_of_rounds(
     `brief`: what the board shows. If only some of the rounds could give a label, a note has kappa of those that could
     give every label.
     """
-    stance = [round_ for round_ in rounds if not round_.pilot]
-    if not stance:
+    if all(round_.pilot for round_ in rounds):
         return None
-    sets = sets_of_rounds(stance, changes)
-    frozen = pd.concat([round_.items() for round_ in stance], ignore_index=True)
-    frozen = sets.in_common(frozen, "automatic_label")
-    parts = [part for part in (round_.labels() for round_ in stance) if len(part)]
-    labels = pd.concat(parts, ignore_index=True) if parts else stance[0].labels()
-    labels = sets.in_common(labels)
-    scheme = sets.scheme(stance[-1].scheme)
+    now = newest(rounds, changes)
+    frozen, labels = now.frozen(), now.labels()
     return replace(
-        findings(frozen, labels, scheme, per_item, brief=brief),
-        label_sets=tuple(_notes_of_sets(sets, frozen, labels, scheme)),
+        findings(frozen, labels, now.scheme, per_item, brief=brief),
+        label_sets=tuple(_notes_of_sets(now.sets, frozen, labels, now.scheme)),
     )
 
 
 def _notes_of_sets(sets: LabelSets, frozen: pd.DataFrame, labels: pd.DataFrame, scheme: Labels) -> list[str]:
     """Return how the rounds' labels differ, and kappa of the rounds that could give every label."""
     if sets.same:
-        return []
+        return list(sets.again)
     told = [
         "The rounds' labels differ: these figures are on the labels in common, each round's report is on its own.",
         *sets.notes,

@@ -334,6 +334,7 @@ def _kappa(facts: ReleaseFacts, labels: pd.DataFrame) -> list[Check]:
             tuple(facts.label_sets.get(round_.name, names)),
         )
         for round_ in counted
+        if round_.name not in facts.relabelled
     ]
     wrong = []
     for name, kappa, rows, classes in told:

@@ -135,6 +135,8 @@ class ReleaseFacts:
     rounds: Sequence[RoundFacts] = ()
     label_sets: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Round → its own labels → the corpus's, if the rounds' labels differ. annotations.csv has the rounds' own."""
+    relabelled: Mapping[str, int] = field(default_factory=dict)
+    """Round → posts that were labelled again under later labels. Its own report has the agreement on the old ones."""
     label_notes: Sequence[str] = ()
     """How the rounds' labels differ, and the shares of labels that only some rounds could give, as sentences."""
     kappa: Coefficient | None = None
@@ -222,7 +224,12 @@ def to_json(facts: ReleaseFacts) -> str:
     import msgspec
 
     told = msgspec.to_builtins(facts)
-    for table, name in ((told, "label_sets"), (told, "label_notes"), (told["labels"], "changes")):
+    for table, name in (
+        (told, "label_sets"),
+        (told, "relabelled"),
+        (told, "label_notes"),
+        (told["labels"], "changes"),
+    ):
         if not table[name]:  # facts from before there were label sets keep their hash
             del table[name]
     return msgspec.json.format(msgspec.json.encode(told), indent=1).decode() + "\n"

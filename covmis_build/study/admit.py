@@ -6,12 +6,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
+from covmis_build.annotation.answers import present
 from covmis_build.annotation.frozen_items import frozen_items
-from covmis_build.annotation.label_sets import sets_of_rounds
+from covmis_build.annotation.newest import newest
 from covmis_build.annotation.round_folder import all_rounds
 from covmis_build.errors import InputError
 from covmis_build.models.admission import Admission, admit
-from covmis_build.options import MACHINE
+from covmis_build.options import MACHINE, by_people
 from covmis_build.study.prompt import labels_of
 
 if TYPE_CHECKING:
@@ -44,8 +45,8 @@ def admit_in_study(study: OfStudy, file: Path, *, name: str, epsilon: float) -> 
         raise InputError("no round has labels", remedy="Open a round, push it and pull it first")
     items = frozen[~frozen["pilot"].astype(bool)]
     table = read_labels(file, predicted=True)
-    sets = sets_of_rounds(all_rounds(study.places.rounds), study.settings.labels.changes)
-    items, people = sets.in_common(items, "automatic_label"), sets.in_common(people)
+    now = newest(all_rounds(study.places.rounds), study.settings.labels.changes)
+    sets, items, people = now.sets, now.frozen(), by_people(present(now.labels()))
     to_common, values = sets.of_any_round(), sets.names
     table.check_labels(list(to_common))
     predictions = {

@@ -11,8 +11,8 @@ import pandas as pd
 
 from covmis_build import storage
 from covmis_build.annotation import round_folder
-from covmis_build.annotation.gold import check_seals, decisions_of, said_by_people, undecided_items
-from covmis_build.annotation.label_sets import sets_of_rounds
+from covmis_build.annotation.gold import check_seals, decisions_of, undecided_items
+from covmis_build.annotation.newest import newest, scheme_of_rounds
 from covmis_build.corpus.convert import read_corpus
 from covmis_build.engine import silent
 from covmis_build.errors import InputError, counted, nearest
@@ -82,7 +82,7 @@ def estimate(  # noqa: PLR0913 - every option is named
         study.need_current(run=run, progress=progress)
     rounds = round_folder.all_rounds(study.places.rounds)
     settings, differences = settings_of_rounds(study.settings, rounds)
-    sets = sets_of_rounds(rounds, study.settings.labels.changes)
+    sets, _ = scheme_of_rounds(rounds, study.settings.labels.changes)
     compared = compared_parts(between, before, after, labels=settings.labels.values)
     for part in compared or ():
         sets.check_everywhere(part.name if part.scope == LABEL else "")
@@ -185,8 +185,8 @@ def figures_of(
             kind=[now.get(item, kind) if kind == RANKED else kind for item, kind in kinds]
         )
     # Disputed posts are not in `labelled` yet: without them, annotators would seem to agree on everything.
-    sets = sets_of_rounds(rounds, settings.labels.changes)
-    answers = None if provisional(rounds) else answers_table(said_by_people(rounds, sets))
+    newest_answers = newest(rounds, settings.labels.changes)
+    answers = None if provisional(rounds) else answers_table(newest_answers.said_by_people())
     draws = read_ledger(folder)
     figures = estimates(
         labelled,
@@ -196,10 +196,10 @@ def figures_of(
         pool=pool,
         answers=answers,
         draws=draws,
-        apart=[label.name for label in sets.later],
+        apart=[label.name for label in newest_answers.sets.later],
         **how,
     )
-    return with_later_labels(figures, sets, rounds, labelled, settings, pool=pool, draws=draws)
+    return with_later_labels(figures, newest_answers, labelled, settings, pool=pool, draws=draws)
 
 
 def _predictions(
@@ -324,7 +324,7 @@ def regress(  # noqa: PLR0913 - every option is named
     table = read_rows(Path(covariates)).frame() if isinstance(covariates, str | Path) else covariates
     rows = with_covariates(with_parts(rows), table)
     asked = Formula.read(formula, settings.labels.values, list(rows.columns))
-    sets_of_rounds(rounds, study.settings.labels.changes).check_everywhere(asked.label)
+    scheme_of_rounds(rounds, study.settings.labels.changes)[0].check_everywhere(asked.label)
     gold = labelled.set_index("item_id").reindex(rows["item_id"])
     known = gold["label"].notna().to_numpy()
     audit = audits.audit_of(labelled, settings.labels.automatic, np.ones(len(labelled)))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from covmis_build.annotation import round_folder
-from covmis_build.annotation.gold import gold_of
-from covmis_build.annotation.label_sets import sets_of_rounds
+from covmis_build.annotation.newest import newest
 from covmis_build.building.purge import read_list
 from covmis_build.corpus.release import make_corpus
 from covmis_build.errors import InputError
@@ -33,5 +32,5 @@ def labelled_items(study: OfStudy) -> pd.DataFrame:
     frozen = with_all_draws(study.places.rounds, rounds, changes)
     purged = read_list(study.places.purge_csv).posts
     # gold refuses a round that was changed after sealing
-    gold = gold_of(rounds, sets_of_rounds(rounds, changes))
+    gold = newest(rounds, changes).gold()
     return make_corpus(gold, frozen, study.settings.release, purged=purged)

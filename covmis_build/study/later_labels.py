@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from covmis_build.annotation.gold import decisions_of, said_by_people
-from covmis_build.annotation.label_sets import label_sets
 from covmis_build.errors import counted
 from covmis_build.estimation.label_error import answers_table
 from covmis_build.estimation.scopes import Scope
@@ -16,10 +14,8 @@ from covmis_build.estimation.shares import COLUMNS, Estimates, estimates
 from covmis_build.records import Estimand
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from covmis_build.annotation.label_sets import LabelClass, LabelSets
-    from covmis_build.annotation.round_folder import RoundFolder
+    from covmis_build.annotation.label_sets import LabelClass
+    from covmis_build.annotation.newest import Newest
     from covmis_build.settings import Settings
 
 ROUNDS = "rounds"
@@ -30,8 +26,7 @@ NAMED = 10
 
 def with_later_labels(
     figures: Estimates,
-    sets: LabelSets,
-    rounds: Sequence[RoundFolder],
+    now: Newest,
     labelled: pd.DataFrame,
     settings: Settings,
     *,
@@ -43,11 +38,9 @@ def with_later_labels(
     These are estimated on the claims all of whose sampled posts belong to such rounds, without predictions; a sentence
     names the other claims. `labelled` is what `figures` were estimated from, in the labels in common.
     """
-    if sets.same:
-        return figures
-    tables, told = [figures.shares], [*sets.notes]
-    for later in sets.later:
-        shares, sentence = _share(later, sets, rounds, labelled, settings, pool, draws, figures.level)
+    tables, told = [figures.shares], list(now.sets.again if now.sets.same else now.sets.notes)
+    for later in now.sets.later:
+        shares, sentence = _share(later, now, labelled, settings, pool, draws, figures.level)
         tables.append(shares)
         told.append(sentence)
     shares = pd.concat([table for table in tables if len(table)], ignore_index=True)
@@ -56,8 +49,7 @@ def with_later_labels(
 
 def _share(
     later: LabelClass,
-    sets: LabelSets,
-    rounds: Sequence[RoundFolder],
+    now: Newest,
     labelled: pd.DataFrame,
     settings: Settings,
     pool: pd.DataFrame | None,
@@ -65,18 +57,20 @@ def _share(
     level: float,
 ) -> tuple[pd.DataFrame, str]:
     """Return a label's shares on the claims of its rounds, and the sentence on them."""
-    able = [round_ for round_ in rounds if round_.number in later.rounds]
-    own = label_sets([(number, sets.own[number]) for number in later.rounds], settings.labels.changes)
-    name = own.common(later.rounds[-1], later.members[later.rounds[-1]][0])
-    where = sets.in_words(later.rounds)
+    if not later.rounds:
+        told = f"{later.name}: only some posts of a round could get it, so that there is no share."
+        return pd.DataFrame(columns=COLUMNS), told
+    able = now.of_rounds(later.rounds, settings.labels.changes)
+    own, where = able.sets, now.sets.in_words(later.rounds)
+    newest_set = next(each for each in reversed(own.sets) if each.round in later.members)
+    name = own.common(newest_set.round, later.members[newest_set.round][0])
     elsewhere = {
         str(claim)
-        for round_ in rounds
-        if round_.number in sets.rounds and round_.number not in later.rounds
-        for claim in round_.items()["claim_id"]
+        for each in now.rounds
+        if each.round not in later.rounds
+        for claim in each.items["claim_id"]
     }
-    frozen = own.in_common(pd.concat([round_.items() for round_ in able]), "automatic_label")
-    gold = own.in_common(pd.concat([decisions_of(round_) for round_ in able]))
+    frozen, gold = able.frozen(), able.gold()
     label_of = dict(zip(gold["item_id"], gold["label"], strict=True))
     rule_of = dict(zip(frozen["item_id"], frozen["automatic_label"], strict=True))
     inside = labelled[labelled["item_id"].isin(label_of) & ~labelled["claim_id"].isin(elsewhere)]
@@ -88,12 +82,11 @@ def _share(
     if "automatic_label" in rows:
         rows = rows.assign(automatic_label=rows["item_id"].map(rule_of))
     items = set(rows["item_id"])
-    said = [row for row in said_by_people(able, own) if row[0] in items]
+    said = [row for row in able.said_by_people() if row[0] in items]
     part = estimates(
         rows,
         own.names,
         settings.sampling,
-        automatic=own.scheme(able[-1].scheme).automatic,
         pool=pool,
         answers=answers_table(said) if said else None,
         by=[Scope.CLAIM],

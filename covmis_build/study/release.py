@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from covmis_build import __version__, storage
 from covmis_build.annotation import round_folder
 from covmis_build.annotation.frozen_items import for_people
-from covmis_build.annotation.gold import gold_of
-from covmis_build.annotation.label_sets import sets_of_rounds
+from covmis_build.annotation.newest import later_rounds, newest
 from covmis_build.annotation.report_files import read_figure
 from covmis_build.building import ledger
 from covmis_build.building.flow import flow
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from covmis_build.annotation.label_sets import LabelSets
+    from covmis_build.annotation.newest import Newest
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.corpus.release import LeftOut
     from covmis_build.corpus.release_facts import Difference
@@ -153,8 +153,8 @@ def release(
     with study.locked_rounds("covmis release"):
         rounds = round_folder.all_rounds(study.places.rounds)
         changes = study.settings.labels.changes
-        sets = sets_of_rounds(rounds, changes)
-        gold = gold_of(rounds, sets)  # refuses a round that was changed after sealing
+        now = newest(rounds, changes)
+        gold = now.gold()  # refuses a round that was changed after sealing
         frozen = with_all_draws(study.places.rounds, rounds, changes)
         purged = read_list(study.places.purge_csv).posts
         corpus = make_corpus(gold, frozen, options, purged=purged)
@@ -172,10 +172,11 @@ def release(
         facts = replace(
             facts,
             audit=replace(facts.audit, sentences=sentences),
-            label_sets=label_sets_of(sets),
+            label_sets=label_sets_of(now.sets),
+            relabelled=relabelled_in(now),
             label_notes=figures.label_notes,
         )
-        beside, parts = beside_corpus(study, rounds, corpus, frozen, facts.sampling)
+        beside, parts = beside_corpus(study, now, corpus, frozen, facts.sampling)
         texts = frozen.drop_duplicates("item_id").set_index("item_id")["text"]
         wanted = partial(_bundle, study, rounds, corpus, purged) if bundle else None
         facts = replace(facts, parts=parts)
@@ -202,7 +203,17 @@ def release(
 
 def label_sets_of(sets: LabelSets) -> dict[str, dict[str, str]]:
     """Return the corpus's label for each round's labels; nothing if all rounds have the same."""
-    return {} if sets.same else {number: sets.mapping(number) for number in sets.rounds}
+    if sets.same:
+        return {}
+    return {
+        number: {label: name for each in used for label, name in sets.mapping(each).items()}
+        for number, used in sets.used.items()
+    }
+
+
+def relabelled_in(now: Newest) -> dict[str, int]:
+    """Return how many posts of each round were labelled again under later labels."""
+    return {each.round: sum(each.again.values()) for each in now.rounds if each.again}
 
 
 def checks(study: OfStudy) -> list[ReleaseCheck]:
@@ -352,7 +363,7 @@ def _bundle(
 ) -> tuple[bytes, str]:
     """Build the study's package and its root hash. `hashes` are those of the release's data files."""
     places = study.places
-    asked = [*rounds, *_recall_rounds(places.rounds)]
+    asked = [*rounds, *_recall_rounds(places.rounds), *later_rounds(rounds)]
     frozen = {round_.folder.relative_to(places.folder).as_posix(): round_.items() for round_ in asked}
     versions = {"covmis": __version__, "python": platform.python_version()}
     versions |= {name: version(name) for name in MADE_WITH}

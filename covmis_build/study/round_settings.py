@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET
 
 from covmis_build.annotation.frozen_items import frozen_items
-from covmis_build.annotation.label_sets import sets_of_rounds
+from covmis_build.annotation.newest import newest, scheme_of_rounds
 from covmis_build.building import ledger
 from covmis_build.building.stages import STAGES
 from covmis_build.corpus.release_facts import Difference
@@ -116,7 +116,7 @@ def settings_of_rounds(
         return settings, differences
     then = _then(settings, counted[-1])
     changes = settings.labels.changes
-    common = sets_of_rounds(rounds, changes).scheme(then.labels)
+    _, common = scheme_of_rounds(rounds, changes)
     return replace(then, labels=replace(common, changes=changes)), differences
 
 
@@ -197,7 +197,8 @@ def with_all_draws(
 ) -> pd.DataFrame:
     """Return the frozen items of the rounds in this folder, with p_sample over all opened draws of a claim.
 
-    With `changes` automatic labels are those that the rounds have in common, otherwise each round's own. Rounds that did not store an audited share per item had a single share, which is in their settings.
+    With `changes` automatic labels are those that the rounds have in common, otherwise each round's own.
+    Rounds that did not store an audited share per item had a single share, which is in their settings.
     """
     frozen = frozen_items(folder)
     counted = frozen[~frozen["pilot"].astype(bool)]
@@ -209,4 +210,11 @@ def with_all_draws(
     p_sample = [over.get(item, p) for item, p in zip(frozen["item_id"], frozen["p_sample"], strict=True)]
     checked = frozen["round"].map(_audits_of_rounds(rounds)).where(frozen["automatic_label"] != "", 0.0)
     frozen = frozen.assign(p_sample=p_sample, p_audit=frozen["p_audit"].fillna(checked))
-    return frozen if changes is None else sets_of_rounds(rounds, changes).in_common(frozen, "automatic_label")
+    if changes is None:
+        return frozen
+    now = newest(rounds, changes).frozen()
+    rule = dict(zip(now["item_id"], now["automatic_label"], strict=True))
+    own = zip(frozen["item_id"], frozen["automatic_label"], frozen["pilot"], strict=True)
+    return frozen.assign(
+        automatic_label=[label if pilot else rule.get(item, label) for item, label, pilot in own]
+    )

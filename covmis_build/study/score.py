@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
 from covmis_build.annotation import round_folder
-from covmis_build.annotation.gold import said_by_people
-from covmis_build.annotation.label_sets import sets_of_rounds
+from covmis_build.annotation.newest import newest
 from covmis_build.errors import UnknownName, nearest
 from covmis_build.estimation.shares import design_in_pool
 from covmis_build.evaluation.gold_and_systems import PROBABILITIES, check_ids, with_labels
@@ -43,8 +42,8 @@ def score(
     or probabilities. Predictions need ids. If the rounds' labels differ, gold and systems are compared on those in common.
     """
     rounds = round_folder.all_rounds(study.places.rounds)
-    scheme = settings_of_rounds(study.settings, rounds)[0].labels
-    sets = sets_of_rounds(rounds, study.settings.labels.changes)
+    now = newest(rounds, study.settings.labels.changes)
+    scheme, sets = now.scheme, now.sets
     own = {
         "labels": scheme.values,  # noqa: PD011 - a setting of ours
         "order": scheme.order or None,
@@ -56,14 +55,14 @@ def score(
     labelled = labelled_items(study)
     check_ids(systems, set(labelled["item_id"]), scheme.values)
     if not sets.same:
-        systems = with_labels(systems, sets.of_any_round(), sets.own[sets.rounds[-1]])
+        systems = with_labels(systems, sets.of_any_round(), sets.sets[-1].labels)
     if check_over(over) is Over.POSTS:
         del own["clusters"]
         design = design_of_gold(study, labelled)
         over_posts = score_over_posts(labelled, systems, design=design, **{**own, **options})
         return replace(over_posts, remarks=tuple(sets.notes))
     said: dict[str, list[str]] = {}
-    for item, _, label in said_by_people(rounds, sets):
+    for item, _, label in now.said_by_people():
         said.setdefault(item, []).append(label)
     people = said or None
     scores = score_systems(labelled, systems, **{**own, "people": people, **options})

@@ -678,6 +678,25 @@ class Study:
             self, claims, pilot=pilot, run=run, predictions=[Path(file) for file in files], progress=progress
         )
 
+    def relabel(
+        self,
+        items: Annotated[
+            Sequence[str], About("Also these posts, as claim|post.", metavar="ITEM...", argument=True)
+        ] = (),
+        *,
+        every: Annotated[bool, About("Also all posts that could not get a new label.", flag="--all")] = False,
+    ) -> Round:
+        """Open a round of labelled posts that a change of [labels] concerns.
+
+        These are posts of sealed rounds to which somebody gave a label that was split or left out. For a new label, name posts or
+        say `--all`. The round closes like any other; from its seal on its labels count, and the old ones stay in their rounds.
+
+        Example: covmis round relabel
+        """
+        from covmis_build.study.relabel import relabel
+
+        return relabel(self, [items] if isinstance(items, str) else list(items), every=every)
+
     def verify_rounds(
         self,
         *,
@@ -877,12 +896,10 @@ class Study:
 
         A sealed round's are its decisions; a broken seal is refused.
         """
-        from covmis_build.annotation.gold import gold_of
-        from covmis_build.annotation.label_sets import sets_of_rounds
+        from covmis_build.annotation.newest import newest
         from covmis_build.annotation.round_folder import all_rounds
 
-        rounds = all_rounds(self.places.rounds)
-        return gold_of(rounds, sets_of_rounds(rounds, self.settings.labels.changes))
+        return newest(all_rounds(self.places.rounds), self.settings.labels.changes).gold()
 
     # Publishing
 

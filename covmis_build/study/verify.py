@@ -13,8 +13,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from covmis_build import storage, tables
-from covmis_build.annotation.gold import gold_of
-from covmis_build.annotation.label_sets import sets_of_rounds
+from covmis_build.annotation.newest import newest
 from covmis_build.annotation.round_folder import RoundKind, all_rounds, guideline_version, rounds_of_kind
 from covmis_build.annotation.seal import verify_chain
 from covmis_build.claims.lists import read_claims
@@ -154,13 +153,14 @@ def _check_rounds(manifest: Manifest, files: Mapping[str, bytes], release: Path 
             storage.write_bytes(places.folder / name, data)
         rounds = all_rounds(places.rounds)
         recall = rounds_of_kind(places.rounds, RoundKind.RECALL)
-        checks = [*_seals_of(rounds), *_seals_of(recall)]
+        relabelled = rounds_of_kind(places.rounds, RoundKind.RELABEL)
+        checks = [*_seals_of(rounds), *_seals_of(recall), *_seals_of(relabelled)]
         if not all(check.passed for check in checks):
             return checks
         today = bundled_settings(files, places.study_toml)
         changes = today.labels.changes
-        sets = sets_of_rounds(rounds, changes)
-        gold = gold_of(rounds, sets)
+        now = newest(rounds, changes)
+        gold = now.gold()
         frozen = with_all_draws(places.rounds, rounds, changes)
         # A package contains no texts and salts; only items named in its manifest were purged.
         frozen = frozen.assign(salt="not told")
@@ -179,7 +179,8 @@ def _check_rounds(manifest: Manifest, files: Mapping[str, bytes], release: Path 
                 *_facts(facts, places, rounds),
                 *_tables(facts, places, built),
                 Check(
-                    "the labels of the rounds are those of the card", facts.label_sets == label_sets_of(sets)
+                    "the labels of the rounds are those of the card",
+                    facts.label_sets == label_sets_of(now.sets),
                 ),
                 _settings(facts, settings),
                 *of_recall,

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from covmis_build import storage
-from covmis_build.annotation.label_sets import label_sets
+from covmis_build.annotation.label_sets import LabelSet, label_sets
 from covmis_build.cli import app
 from covmis_build.errors import InputError
 from covmis_build.options import LabelChange
@@ -250,8 +250,13 @@ def test_a_sealed_round_is_opened_again_under_its_own_labels(tmp_path):
     assert covmis(tmp_path, "round", "report", "--round", "1")["round"]["labels"] == list(SETS["001"])
 
 
+def numbered(*labels: tuple[str, ...]) -> list[LabelSet]:
+    """These label sets as those of rounds 001, 002 and so on."""
+    return [LabelSet(f"{at:03d}", at, each) for at, each in enumerate(labels, 1)]
+
+
 def test_what_no_line_says_counts_as_left_out_and_is_told():
-    sets = label_sets([("001", ("a", "b")), ("002", ("a", "c"))], ())
+    sets = label_sets(numbered(("a", "b"), ("a", "c")), ())
     assert sets.names == ("a", "c", "b")
     assert any("What became of b after round 001 is not said" in note for note in sets.notes)
 
@@ -268,8 +273,7 @@ def test_what_no_line_says_counts_as_left_out_and_is_told():
     ],
 )  # fmt: skip
 def test_labels_in_common(rounds, changes, names, finer, common):
-    numbered = [(f"{at:03d}", labels) for at, labels in enumerate(rounds, 1)]
-    sets = label_sets(numbered, [LabelChange(*change) for change in changes])
+    sets = label_sets(numbered(*rounds), [LabelChange(*change) for change in changes])
     assert sets.names == names
     assert tuple(each.name for each in sets.finer) == finer
     assert {label: sets.common("001", label) for label in common} == common
@@ -284,7 +288,7 @@ def test_labels_in_common(rounds, changes, names, finer, common):
 )
 def test_a_change_of_labels_that_no_round_had_is_refused(change, told):
     with pytest.raises(InputError, match=told):
-        label_sets([("001", ("a", "b")), ("002", ("a", "c"))], [LabelChange(*change)])
+        label_sets(numbered(("a", "b"), ("a", "c")), [LabelChange(*change)])
 
 
 def test_a_guideline_defines_every_label_before_a_round_opens(tmp_path):
@@ -297,17 +301,107 @@ def test_a_guideline_defines_every_label_before_a_round_opens(tmp_path):
     covmis(folder, "round", "open", "--pilot")
 
 
+def concerned_in(folder: Path, number: str, old: str) -> list[str]:
+    """The items of a round to which somebody, a decision among them, gave this label."""
+    place = folder / "annotation" / "rounds" / number
+    labels, gold = (pd.read_parquet(place / f"{name}.parquet") for name in ("labels", "decisions"))
+    given = labels[labels["status"] == "given"]
+    return sorted({*given.loc[given["label"] == old, "item_id"], *gold.loc[gold["label"] == old, "item_id"]})
+
+
+CONCERNED = [("001", "neither"), ("002", "neither"), ("002", "question"), ("003", "question")]
+
+
 def test_the_guideline_check_names_posts_that_new_and_split_labels_concern(tmp_path):
     four_rounds(tmp_path)
-    gold = gold_of(tmp_path)
-    named = {
-        (one["round"], one["label"]): one["items"]
-        for one in covmis(tmp_path, "guideline", "check")["concerned"]
+    told = covmis(tmp_path, "guideline", "check")["concerned"]
+    assert {(row["round"], row["label"]): row["items"] for row in told} == {
+        (number, old): concerned_in(tmp_path, number, old) for number, old in CONCERNED
     }
-    wanted = {
-        (number, "neither"): sorted(
-            gold.loc[(gold["round"] == number) & (gold["label"] == "neither"), "item_id"]
+
+
+def test_posts_labelled_again_count_under_the_new_labels_from_the_seal_on(tmp_path):
+    four_rounds(tmp_path)
+    wanted = {item for number, old in CONCERNED for item in concerned_in(tmp_path, number, old)}
+    before = gold_of(tmp_path).set_index("item_id")
+    assert covmis(tmp_path, "round", "relabel")["items"] == len(wanted)
+    assert "is not sealed" in covmis(tmp_path, "round", "relabel", fails=2)["error"]
+    covmis(tmp_path, "round", "push", "--round", "l1")
+    place = tmp_path / "annotation" / "relabel" / "l001"
+    said = {}
+    for who in ("a1", "a2"):
+        for at, item in enumerate(sorted(wanted)):
+            said[item, who] = SETS["004"][(at + (at % 7 == 0 and who == "a2")) % 4]
+        fill(place / "sheets" / f"{who}.csv", lambda row, who=who: said[row["item_id"], who])
+    covmis(tmp_path, "round", "pull", "--round", "l1")
+    covmis(tmp_path, "round", "adjudicate", "--no-discussion", "--round", "l1")
+    fill(place / "sheets" / "adjudication.csv", lambda row: "unrelated")
+    covmis(tmp_path, "round", "adjudicate", "--no-discussion", "--round", "l1")
+    assert covmis(tmp_path, "round", "report", "--round", "l1")["round"]["labels"] == list(SETS["004"])
+    old = open_study(tmp_path).gold().set_index("item_id")["label"]
+    assert old.to_dict() == before["common"].to_dict(), "not before the seal"
+    covmis(tmp_path, "round", "seal", "--round", "l1")
+
+    today = {"favor": "support", "against": "oppose"}
+    again = {
+        item: said[item, "a1"] if said[item, "a1"] == said[item, "a2"] else "unrelated" for item in wanted
+    }
+    expected = {item: again.get(item) or today.get(label, label) for item, label in before["label"].items()}
+    gold = open_study(tmp_path).gold().set_index("item_id")
+    assert gold["label"].to_dict() == expected
+    assert gold["how"][before["how"] == "audited"].eq("audited").all()
+    estimates = pd.DataFrame(covmis(tmp_path, "estimate")["estimates"])
+    pool = estimates[(estimates["estimand"] == "unique_posts") & (estimates["scope"] == "pool")]
+    assert set(pool["label"]) == set(SETS["004"])
+    assert "rounds" not in set(estimates["scope"]), "every round could give every label"
+    covmis(tmp_path, "round", "report", "--round", "4")
+    summary = json.loads((tmp_path / "annotation" / "rounds" / "summary.json").read_text())
+    pairs = []
+    for number in SETS:
+        items = pd.read_parquet(tmp_path / "annotation" / "rounds" / number / "items.parquet").set_index(
+            "item_id"
         )
-        for number in ("001", "002")
-    }
-    assert named == wanted
+        labels = pd.read_parquet(tmp_path / "annotation" / "rounds" / number / "labels.parquet")
+        labels = labels[(labels["phase"] == "independent") & (labels["status"] == "given")]
+        for item, rows in labels.groupby("item_id"):
+            if not items.loc[item, "automatic_label"]:
+                own = dict(zip(rows["annotator"], rows["label"], strict=True))
+                pairs.append(
+                    tuple(
+                        said[item, who] if item in wanted else today.get(own[who], own[who])
+                        for who in ("a1", "a2")
+                    )
+                )
+    assert summary["kappa"]["value"] == pytest.approx(cohen(pairs))
+    assert "were labelled again in l001 (seal " in " ".join(summary["notes"])
+    covmis(tmp_path, "release")
+    result = CliRunner().invoke(app, ["verify", str(tmp_path / "data" / "release")])
+    assert result.exit_code == 0, result.output + str(result.exception)
+    assert "no post of a sealed round" in covmis(tmp_path, "round", "relabel", fails=2)["error"]
+    assert (
+        "Round l001: valid" in CliRunner().invoke(app, ["round", "verify", "--study", str(tmp_path)]).stdout
+    )
+
+
+def test_for_a_new_label_the_lead_names_posts_or_all(tmp_path):
+    study(tmp_path)
+    covmis(tmp_path, "round", "open")
+    covmis(tmp_path, "round", "push")
+    for who in ("a1", "a2"):
+        fill(tmp_path / "annotation" / "rounds" / "001" / "sheets" / f"{who}.csv", lambda row: "neither")
+    covmis(tmp_path, "round", "pull")
+    covmis(tmp_path, "round", "seal")
+    path = tmp_path / "study.toml"
+    path.write_text(path.read_text() + '[labels]\nvalues = ["favor", "against", "neither", "question"]\n')
+    write_guideline(tmp_path)
+    assert "New labels: question" in covmis(tmp_path, "round", "relabel", fails=2)["error"]
+    people = pd.read_parquet(tmp_path / "annotation" / "rounds" / "001" / "labels.parquet")[
+        "item_id"
+    ].nunique()
+    item = pd.read_parquet(tmp_path / "annotation" / "rounds" / "001" / "labels.parquet")["item_id"].iloc[0]
+    opened = covmis(tmp_path, "round", "relabel", item)
+    assert opened["items"] == 1
+    import shutil
+
+    shutil.rmtree(tmp_path / "annotation" / "relabel")
+    assert covmis(tmp_path, "round", "relabel", "--all")["items"] == people
