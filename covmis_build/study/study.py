@@ -686,7 +686,7 @@ class Study:
         *,
         every: Annotated[bool, About("Also all posts that could not get a new label.", flag="--all")] = False,
     ) -> Round:
-        """Open a round of labelled posts that a change of [labels] concerns.
+        """Label posts again that a change of [labels] concerns.
 
         These are posts of sealed rounds to which somebody gave a label that was split or left out. For a new label, name posts or
         say `--all`. The round closes like any other; from its seal on its labels count, and the old ones stay in their rounds.
