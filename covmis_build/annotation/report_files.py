@@ -14,7 +14,7 @@ from covmis_build.annotation.agreement import Agreement, agreement
 from covmis_build.annotation.checks import checks_of
 from covmis_build.annotation.guideline import difference
 from covmis_build.annotation.label_matrix import read_labels_file
-from covmis_build.annotation.newest import newest
+from covmis_build.annotation.newest import later_rounds, newest
 from covmis_build.annotation.report import (
     Findings,
     Report,
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 
 KINDS = ("html", "json", "csv", "tex")
+SUMMARY = "summary"
 
 
 def write_reports(
@@ -59,13 +60,13 @@ def write_reports(
     every = record.all_rounds(rounds)
     own = findings(round_.items(), round_.labels(), round_.scheme, round_.per_item)
     counts_alone = [other.number for other in every if not other.pilot] == [round_.number]
-    same = counts_alone and round_.per_item == per_item
+    same = counts_alone and round_.per_item == per_item and not later_rounds(every)
     summary = own if same else findings_of_rounds(every, changes, per_item)
     if round_.checks:
         own = replace(own, checks=checks_of(round_.checks, every, changes))
     guideline = _guideline_note(rounds, round_)
     in_round = (round_.folder / "report", f"Agreement in round {round_.number}", [guideline])
-    over_all: _Page = (rounds / "summary", "Agreement over all rounds", [])
+    over_all: _Page = (rounds / SUMMARY, "Agreement over all rounds", [])
     if summary is own and not round_.sealed:
         _write(own, [in_round, over_all], study, target)
     else:
@@ -76,6 +77,16 @@ def write_reports(
     files = [f"{round_.folder.parent.name}/{round_.number}/report.{kind}" for kind in KINDS]
     files += [f"rounds/summary.{kind}" for kind in KINDS] if summary else []
     return Report(own, summary, tuple(f"annotation/{name}" for name in files), target, guideline)
+
+
+def renew_summary(
+    rounds: Path, changes: Sequence[LabelChange], *, study: str, per_item: int, target: Target | None
+) -> None:
+    """Write the summary of all rounds again, if there is one: since then labels may have changed their meaning."""
+    if (rounds / SUMMARY).with_suffix(".json").exists():
+        summary = findings_of_rounds(record.all_rounds(rounds), changes, per_item)
+        if summary:
+            _write(summary, [(rounds / SUMMARY, "Agreement over all rounds", [])], study, target)
 
 
 def findings_of_rounds(

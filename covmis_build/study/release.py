@@ -14,7 +14,7 @@ from covmis_build import __version__, storage
 from covmis_build.annotation import round_folder
 from covmis_build.annotation.frozen_items import for_people
 from covmis_build.annotation.newest import later_rounds, newest
-from covmis_build.annotation.report_files import read_figure
+from covmis_build.annotation.report_files import read_figure, renew_summary
 from covmis_build.building import ledger
 from covmis_build.building.flow import flow
 from covmis_build.building.purge import read_list
@@ -162,6 +162,15 @@ def release(
             raise InputError(
                 "no post has a final label yet, so that there is nothing to release",
                 remedy="`covmis round status` shows what is missing",
+            )
+        if now.sets.again or not now.sets.same:
+            annotation, title = study.settings.annotation, study.settings.title
+            renew_summary(
+                study.places.rounds,
+                changes,
+                study=title,
+                per_item=annotation.per_item,
+                target=annotation.target,
             )
         missing = left_out(gold, frozen, purged)
         facts = _facts(study, rounds, corpus, gold, frozen, missing, options)

@@ -423,7 +423,10 @@ class Round(Result):
                 self._report()
             decisions = write_decisions(self.folder)
             rounds = record.rounds_of_kind(self.study.places.rounds, self.folder.kind)
-            return seal_round(rounds, self.folder, undecided=undecided_items(self.items, decisions))
+            seal = seal_round(rounds, self.folder, undecided=undecided_items(self.items, decisions))
+            if self.folder.kind == record.RoundKind.RELABEL:
+                self._report()  # these labels count from now on
+            return seal
 
     def reopen(
         self,

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET
 
 from covmis_build.annotation.frozen_items import frozen_items
-from covmis_build.annotation.newest import newest, scheme_of_rounds
+from covmis_build.annotation.label_sets import sets_of_rounds
+from covmis_build.annotation.newest import later_rounds, newest, scheme_of_rounds
 from covmis_build.building import ledger
 from covmis_build.building.stages import STAGES
 from covmis_build.corpus.release_facts import Difference
@@ -210,7 +211,7 @@ def with_all_draws(
     p_sample = [over.get(item, p) for item, p in zip(frozen["item_id"], frozen["p_sample"], strict=True)]
     checked = frozen["round"].map(_audits_of_rounds(rounds)).where(frozen["automatic_label"] != "", 0.0)
     frozen = frozen.assign(p_sample=p_sample, p_audit=frozen["p_audit"].fillna(checked))
-    if changes is None:
+    if changes is None or (sets_of_rounds(rounds, changes).same and not later_rounds(rounds)):
         return frozen
     now = newest(rounds, changes).frozen()
     rule = dict(zip(now["item_id"], now["automatic_label"], strict=True))

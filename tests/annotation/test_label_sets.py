@@ -354,7 +354,6 @@ def test_posts_labelled_again_count_under_the_new_labels_from_the_seal_on(tmp_pa
     pool = estimates[(estimates["estimand"] == "unique_posts") & (estimates["scope"] == "pool")]
     assert set(pool["label"]) == set(SETS["004"])
     assert "rounds" not in set(estimates["scope"]), "every round could give every label"
-    covmis(tmp_path, "round", "report", "--round", "4")
     summary = json.loads((tmp_path / "annotation" / "rounds" / "summary.json").read_text())
     pairs = []
     for number in SETS:
