@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from covmis_build.study.study import Study
 
-BASED_ON = (*TABLES, *ROUNDS, "annotation/recall/*/*", "data/release/checksums.txt")
+BASED_ON = (*TABLES, *ROUNDS, "annotation/recall/*/*", "annotation/relabel/*/*", "data/release/checksums.txt")
 FILES = ("data/release/**/*", "annotation/*/*/report.*", "annotation/*/summary.*")
 """What can be taken away: the release, and reports on agreement."""
 TO_SEND = ("annotation/*/*/sheets/*", "annotation/*/*/guideline.md")
