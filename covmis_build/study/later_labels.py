@@ -81,13 +81,14 @@ def _share(
     rows = inside.assign(label=inside["item_id"].map(label_of))
     if "automatic_label" in rows:
         rows = rows.assign(automatic_label=rows["item_id"].map(rule_of))
-    items = set(rows["item_id"])
+    items, claims = set(rows["item_id"]), set(rows["claim_id"])
+    here = None if pool is None else pool[pool["claim_id"].isin(claims)].reset_index(drop=True)
     said = [row for row in able.said_by_people() if row[0] in items]
     part = estimates(
         rows,
         own.names,
         settings.sampling,
-        pool=pool,
+        pool=here,
         answers=answers_table(said) if said else None,
         by=[Scope.CLAIM],
         draws=draws,
