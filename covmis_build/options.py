@@ -81,6 +81,18 @@ def size_of(text: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
+class LabelChange:
+    """[[labels.changes]]: what became of a label when [labels] changed between two rounds. New labels need no line.
+
+    In study.toml the label's key is `from`, which Python keeps for itself.
+    """
+
+    after_round: Annotated[int, says("the last round that had the label", ge=1)]
+    from_: Annotated[str, says("the label, as that round had it")]
+    to: Annotated[tuple[str, ...], says("what it became; one label: renamed, several: split, []: left out")]
+
+
+@dataclass(frozen=True, slots=True)
 class Labels:
     """[labels]: the labels that annotators choose from."""
 
@@ -108,6 +120,12 @@ class Labels:
     automatic: Annotated[
         dict[str, str], says("query types whose posts get this label without annotation; {} for none")
     ] = field(default_factory=lambda: {"fact_check_url": "against"})
+    changes: Annotated[
+        tuple[LabelChange, ...],
+        says(
+            "tables [[labels.changes]]: what became of labels of earlier rounds; `covmis round open` asks for them"
+        ),
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True)

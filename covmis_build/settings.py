@@ -97,21 +97,26 @@ def _record(value: Any, kind: type, where: str) -> Any:
     """Convert a table to its record; `where` is the table's name."""
     if not isinstance(value, dict):
         raise InputError(f"{where} must be a table", remedy=f"Write [{where}] on a line of its own")
-    known, types_of = (
-        {option.name: option for option in fields(kind)},
-        get_type_hints(kind, include_extras=True),
-    )
+    hints = get_type_hints(kind, include_extras=True)
+    known = {key_of(option.name): option for option in fields(kind)}
     table = where if where.startswith("[[") else f"[{where}]"
     for key in value:
         if key not in known:
             raise InputError(f"unknown key '{key}'{f' in {table}' * bool(where)}", remedy=nearest(key, known))
     is_table = where in TABLES or where == table
     names = {key: f"{table} {key}" if is_table else f"{where}.{key}" if where else key for key in known}
-    values = {key: _value(entry, types_of[key], names[key]) for key, entry in value.items()}
-    for option in known.values():
+    values = {
+        known[key].name: _value(entry, hints[known[key].name], names[key]) for key, entry in value.items()
+    }
+    for key, option in known.items():
         if option.name not in values and option.default is option.default_factory is MISSING:
-            raise InputError(f"{names[option.name]} is required", remedy=f"Add {option.name} = …")
+            raise InputError(f"{names[key]} is required", remedy=f"Add {key} = …")
     return kind(**(_scheme_defaults(values) if kind is Labels else values))
+
+
+def key_of(name: str) -> str:
+    """Return the key in study.toml of a record's field: `from_` is `from`, which Python keeps for itself."""
+    return name.rstrip("_")
 
 
 def _value(value: Any, kind: Any, where: str) -> Any:
@@ -224,6 +229,7 @@ def _conflicts(settings: Settings) -> Iterator[InputError]:
             remedy='Like build = "s3://bucket/study"; without it tables lie in data/build',
         )
     yield from _labels(settings.labels)
+    yield from _changes(settings.labels)
     yield from _retrieval(settings.retrieval)
     yield from _people(settings.annotation)
     for author in settings.release.authors:
@@ -274,6 +280,17 @@ def _labels(labels: Labels) -> Iterator[InputError]:
         if kind not in KINDS:
             yield InputError(
                 f"[labels] automatic: '{kind}' is not a kind of query", remedy=nearest(kind, KINDS)
+            )
+
+
+def _changes(labels: Labels) -> Iterator[InputError]:
+    """Check that it is said once what became of a label; whether there was such a label, its round knows."""
+    stated = [(change.after_round, change.from_) for change in labels.changes]
+    for number, label in stated:
+        if stated.count((number, label)) > 1:
+            yield InputError(
+                f"[[labels.changes]] says twice what became of '{label}' after round {number}",
+                remedy="Keep one, with everything that it became in `to`",
             )
 
 
@@ -338,6 +355,10 @@ HEAD = """\
 """
 
 
+LISTS_OF_TABLES = {"columns": "retrieval.columns", "changes": "labels.changes"}
+"""Settings that are tables of their own: an empty one is not written, because a table could not be added to it."""
+
+
 def settings_toml(settings: Settings, *, explained: bool = False) -> str:
     """Format settings as a study.toml with every key; `explained` adds comments as in `covmis new`."""
     return (f"{HEAD}\n" if explained else "") + "\n".join(_lines(settings, explained=explained)) + "\n"
@@ -352,8 +373,8 @@ def _lines(options: Any, *, explained: bool) -> Iterator[str]:
             yield from ("", f"[{option.name}]", *_lines(value, explained=explained))
             continue
         line = f"{option.name} = {toml({} if value is None else value)}"
-        if explained and option.name == "columns" and not value:
-            line = "# [[retrieval.columns]]"
+        if explained and option.name in LISTS_OF_TABLES and not value:
+            line = f"# [[{LISTS_OF_TABLES[option.name]}]]"
         yield f"{line:<32}{'' if len(line) < 32 else '  '}# {about}" if explained else line
 
 
@@ -428,7 +449,7 @@ def toml(value: Any) -> str:
         entries = ", ".join(f"{_toml_key(str(key))} = {toml(entry)}" for key, entry in value.items())
         return f"{{ {entries} }}" if entries else "{}"
     if dataclasses.is_dataclass(value):
-        named = {field.name: getattr(value, field.name) for field in fields(value)}
+        named = {key_of(field.name): getattr(value, field.name) for field in fields(value)}
         return toml({name: entry for name, entry in named.items() if entry is not None})
     return repr(value)
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import typing
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from pathlib import Path
 
 import msgspec
 
-from covmis_build.options import Columns
-from covmis_build.settings import TABLES, Settings, meaning, read_settings, settings_toml, toml
+from covmis_build.options import Columns, LabelChange
+from covmis_build.settings import TABLES, Settings, key_of, meaning, read_settings, settings_toml, toml
 
 ROOT = Path(__file__).parents[1]
 SCHEMA = ROOT / "covmis_build" / "study.schema.json"
@@ -30,6 +30,9 @@ def schema() -> str:
     made = msgspec.json.schema(Settings)
     for record in made["$defs"].values():
         record["additionalProperties"] = False
+        record["properties"] = {key_of(name): key for name, key in record["properties"].items()}
+        if "required" in record:
+            record["required"] = [key_of(name) for name in record["required"]]
         for key in record["properties"].values():
             if "anyOf" in key:
                 key["anyOf"] = [NONE if kind == {"type": "null"} else kind for kind in key["anyOf"]]
@@ -40,16 +43,23 @@ def page() -> str:
     """The page, with its tables of keys made anew."""
     head = PAGE.read_text("utf-8").partition(BEGIN)[0]
     tables = [section(f"[{name}]", kind) for name, kind in TABLES.items()]
-    return head + BEGIN + "\n".join([*tables, section("[[retrieval.columns]]", Columns)])
+    lists = [section("[[labels.changes]]", LabelChange), section("[[retrieval.columns]]", Columns)]
+    return head + BEGIN + "\n".join([*tables, *lists])
 
 
 def section(name: str, kind: type) -> str:
-    hints, usual = typing.get_type_hints(kind, include_extras=True), kind()
+    hints = typing.get_type_hints(kind, include_extras=True)
     rows = []
     for field in fields(kind):
-        value = getattr(usual, field.name)
-        default = "" if value is None else f"`{toml(list(value) if isinstance(value, tuple) else value)}`"
-        rows.append(f"| `{field.name}` | {default} | {meaning(hints[field.name])} |".replace("||", r"\|\|"))
+        value = field.default if field.default_factory is MISSING else field.default_factory()
+        default = (
+            ""
+            if value in (None, MISSING)
+            else f"`{toml(list(value) if isinstance(value, tuple) else value)}`"
+        )
+        rows.append(
+            f"| `{key_of(field.name)}` | {default} | {meaning(hints[field.name])} |".replace("||", r"\|\|")
+        )
     return f"\n## {name}\n\n| key | default | meaning |\n|---|---|---|\n" + "\n".join(rows) + "\n"
 
 

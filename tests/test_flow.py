@@ -38,7 +38,7 @@ def made(folder):
     """One claim, eight posts of eleven and twelve words, all of them frozen in a round."""
     (folder / "queries").mkdir()
     (folder / "annotation").mkdir()
-    (folder / "annotation/guideline.md").write_text("Read.\n")
+    (folder / "annotation/guideline.md").write_text("- favor\n- against\n- neither\n")
     shutil.copy(ROOT / "study.toml", folder)
     (folder / "queries/claims.csv").write_text("claim_id,text,keywords\n1,Garlic,garlic coronavirus\n")
     write(folder / "data/archive/a.jsonl", [tweet(number, text(number)) for number in range(8)])

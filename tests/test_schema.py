@@ -10,7 +10,7 @@ import pytest
 
 from covmis_build import settings
 from covmis_build.errors import InputError
-from covmis_build.options import Columns
+from covmis_build.options import Columns, LabelChange
 from covmis_build.settings import Settings, settings_toml
 from tests.conftest import ROOT
 from tests.settings_pages import PAGE, SCHEMA, page, schema
@@ -23,6 +23,7 @@ WRONG = {
     "value": '[sampling]\ndesign = "snowball"',
     "part of a list": '[sampling]\nstrata_by = ["mood"]',
     "key of columns": '[[retrieval.columns]]\nident = "nr"',
+    "key of changes": '[[labels.changes]]\nafter_round = 1\nfrom_ = "a"\nto = []',
 }
 
 
@@ -32,7 +33,7 @@ def test_schema_and_page_are_what_the_settings_say():
 
 
 def test_every_key_has_a_meaning():
-    records = [settings.Settings, *settings.TABLES.values(), Columns]
+    records = [settings.Settings, *settings.TABLES.values(), Columns, LabelChange]
     bare = [
         f"{record.__name__}.{name}"
         for record in records
@@ -46,7 +47,9 @@ def test_every_key_has_a_meaning():
 def test_settings_that_are_read_pass():
     import jsonschema
 
-    for text in ((ROOT / "study.toml").read_text("utf-8"), settings_toml(Settings("t"), explained=True)):
+    change = '\n[[labels.changes]]\nafter_round = 1\nfrom = "b"\nto = ["c"]\n'
+    root = (ROOT / "study.toml").read_text("utf-8")
+    for text in (root, root + change, settings_toml(Settings("t"), explained=True)):
         jsonschema.validate(tomllib.loads(text), json.loads(schema()))
 
 

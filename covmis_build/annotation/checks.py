@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from covmis_build import keyed
 from covmis_build.annotation.answers import labels_of, usable
 from covmis_build.annotation.frozen_items import for_people, in_order
+from covmis_build.annotation.label_sets import sets_of_rounds
 from covmis_build.annotation.training import Accuracy, accuracies
 from covmis_build.errors import counted
 from covmis_build.records import independent
@@ -28,8 +29,9 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from covmis_build.annotation.label_sets import LabelSets
     from covmis_build.annotation.round_folder import RoundFolder
-    from covmis_build.options import Annotation
+    from covmis_build.options import Annotation, LabelChange
     from covmis_build.records import Label
 
 
@@ -154,20 +156,29 @@ def among(
     return sorted(place, key=lambda item: place[item])
 
 
-def checks_of(checks: RoundFolder, rounds: Sequence[RoundFolder]) -> Checked:
+def checks_of(checks: RoundFolder, rounds: Sequence[RoundFolder], changes: Sequence[LabelChange]) -> Checked:
     """Count how often annotators gave the known label, and their own label of an earlier round."""
     own = checks.number.removeprefix(checks.kind)
     earlier = [round_ for round_ in rounds if round_.number < own]
-    return Checked(len(checks.decisions()), tuple(accuracies(checks)), tuple(_repeats(checks, earlier)))
+    sets = sets_of_rounds([round_ for round_ in rounds if round_.number <= own], changes)
+    repeats = _repeats(checks, earlier, sets, own)
+    return Checked(len(checks.decisions()), tuple(accuracies(checks)), tuple(repeats))
 
 
-def _repeats(checks: RoundFolder, earlier: Sequence[RoundFolder]) -> list[Repeat]:
-    before = {(row.annotator, row.item_id): row for round_ in earlier for row in _independent_labels(round_)}
+def _repeats(
+    checks: RoundFolder, earlier: Sequence[RoundFolder], sets: LabelSets, number: str
+) -> list[Repeat]:
+    """Compare labels with earlier ones of the same person, on the labels that both rounds have in common."""
+    before = {
+        (row.annotator, row.item_id): (row, sets.common(round_.number, row.label))
+        for round_ in earlier
+        for row in _independent_labels(round_)
+    }
     pairs: dict[str, list[tuple[bool, float]]] = {}
     for row in _independent_labels(checks):
-        then = before.get((row.annotator, row.item_id))
-        if then:
-            equal = then.label == row.label
+        if (row.annotator, row.item_id) in before:
+            then, label = before[row.annotator, row.item_id]
+            equal = label == sets.common(number, row.label)
             pairs.setdefault(row.annotator, []).append((equal, _days(then.given_at, row.given_at)))
     rows = []
     for who, again in sorted(pairs.items()):

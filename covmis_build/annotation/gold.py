@@ -38,7 +38,7 @@ class LabelSource(StrEnum):
 
 
 def gold_of(rounds: Sequence[RoundFolder]) -> pd.DataFrame:
-    """Return the table `gold` of all rounds that count, for release, estimates, card and bundle.
+    """Return the table `gold` of all rounds that count, with each round's own labels; `newest` has those in common.
 
     `rounds` are all rounds of the study in order, because seals form a chain. Pilots are excluded. Raises BrokenSeal.
     """
@@ -48,18 +48,6 @@ def gold_of(rounds: Sequence[RoundFolder]) -> pd.DataFrame:
     counted = [round_ for round_ in rounds if not round_.pilot]
     parts = [decisions_of(round_) for round_ in counted]
     return pd.concat(parts, ignore_index=True) if parts else tables.empty("gold")
-
-
-def said_by_people(rounds: Sequence[RoundFolder]) -> list[tuple[str, str, str]]:
-    """Return people's independent labels in rounds that count: item, annotator, label."""
-    return [
-        (item, row.annotator, row.label)
-        for round_ in rounds
-        if not round_.pilot
-        for item, rows in answered(round_.items(), round_.labels()).items()
-        for row in rows
-        if row.status == Status.GIVEN and not is_machine(row.annotator)
-    ]
 
 
 def check_seals(rounds: Sequence[RoundFolder]) -> None:

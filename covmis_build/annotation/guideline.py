@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.annotation.answers import Status, present
-from covmis_build.annotation.round_folder import earlier_guideline, guideline_version
+from covmis_build.annotation.concerned import concerned
+from covmis_build.annotation.round_folder import all_labels, earlier_guideline, guideline_version
 from covmis_build.errors import CheckFailed, InputError, counted
 from covmis_build.files.contents import bytes_of
 from covmis_build.report.result import Result
@@ -17,8 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    import pandas as pd
     from markupsafe import Markup
+
+    from covmis_build.annotation.concerned import Concerned
+    from covmis_build.annotation.round_folder import RoundFolder
+    from covmis_build.options import Labels
 
 
 def read_guideline(path: Path) -> str:
@@ -82,6 +87,10 @@ class GuidelineCheck(Result):
 
     version: str
     earlier: tuple[EarlierVersion, ...]
+    undefined: tuple[str, ...] = ()
+    """Labels of [labels] that the guideline does not define."""
+    concerned: tuple[Concerned, ...] = ()
+    """Labelled posts that a new or split label concerns."""
     strict: bool = False
 
     @property
@@ -95,6 +104,8 @@ class GuidelineCheck(Result):
         told = [line for version in self.earlier for line in version.sentences]
         return [
             f"The guideline is at version {self.version}.",
+            *([f"It does not define {', '.join(self.undefined)}."] if self.undefined else []),
+            *(change.sentence for change in self.concerned),
             *(told or ["No label was given under an earlier version."]),
         ]
 
@@ -105,28 +116,32 @@ class GuidelineCheck(Result):
         return fields | {"look_again": self.look_again}
 
     def check(self) -> None:
-        """If it is strict, raise an error if any label may need another look."""
+        """If it is strict, raise an error if a label is not defined, or if any label may need another look."""
+        if self.strict and self.undefined:
+            raise CheckFailed(f"the guideline does not define {', '.join(self.undefined)}")
         if self.strict and self.look_again:
             raise CheckFailed(f"{counted(self.look_again, 'labels')} may need another look")
 
 
 def check(
-    rounds: Path, labels: pd.DataFrame, text: str, scheme_labels: Sequence[str], *, strict: bool = False
+    places: Path, rounds: Sequence[RoundFolder], text: str, scheme: Labels, *, strict: bool = False
 ) -> GuidelineCheck:
-    """Compare the guideline with the versions under which these labels were given.
+    """Compare the guideline with [labels], and with the versions under which the labels of these rounds were given.
 
-    A label may need a second look if a changed line names it. If changed lines name no label, all labels of that version may.
+    `places` is the folder of the rounds. A label may need a second look if a changed line names it. If changed lines name no label, all labels of that version may.
     """
     current = guideline_version(text)
-    given = present(labels)
+    given = present(all_labels(places))
     given = given[given["status"] == Status.GIVEN]
+    known = [scheme, *(round_.scheme for round_ in rounds)]
+    names = dict.fromkeys(label for each in known for label in each.values)
     earlier = []
     for version, rows in given.groupby("guideline", sort=False):
         if version == current:
             continue
-        before = earlier_guideline(rounds, str(version))
+        before = earlier_guideline(places, str(version))
         changed = difference(before, text) if before is not None else []
-        named = [label for label in scheme_labels if mentioned(label, changed)]
+        named = [label for label in names if mentioned(label, changed)]
         again = (
             rows[rows["label"].isin(named)] if named else (rows if changed or before is None else rows[:0])
         )
@@ -142,7 +157,8 @@ def check(
                 items=sorted(again["item_id"].unique().tolist()),
             )
         )
-    return GuidelineCheck(current, tuple(earlier), strict)
+    lacking = tuple(undefined(scheme.values, text))
+    return GuidelineCheck(current, tuple(earlier), lacking, tuple(concerned(rounds, scheme)), strict)
 
 
 def difference(before: str, after: str) -> list[str]:
@@ -159,3 +175,60 @@ def mentioned(label: str, lines: Sequence[str]) -> bool:
     """True if one of the lines contains this label as a word."""
     pattern = re.compile(rf"(?<!\w){re.escape(label)}(?!\w)", re.IGNORECASE)
     return any(pattern.search(line) for line in lines)
+
+
+_DEFINING = re.compile(r"\s*(#{1,6}\s|[-*+]\s|\d+[.)]\s|\||>|:)")
+"""The beginning of a line that can define a label anywhere in it: a heading, a list item, a row of a table, a quotation."""
+_TERMS = re.compile(
+    r"\*\*(.+?)\*\*|__(.+?)__|\*(.+?)\*|`(.+?)`|\"(.+?)\"|\u201c(.+?)\u201d|\u201e(.+?)\u201c|\u00ab(.+?)\u00bb",
+    re.DOTALL,
+)
+"""Terms that a text sets off: bold, italic, as code, or in quotation marks."""
+_WITHOUT_SPACES = re.compile("[\u2e80-\u9fff\uac00-\ud7af\u0e00-\u0eff]")
+"""Scripts that do not separate words."""
+
+
+def undefined(labels: Sequence[str], text: str) -> list[str]:
+    r"""Return the labels that the guideline does not define.
+
+    A label is defined if a heading, a list item, a row of a table or a term that is set off contains it, or if a line
+    begins with it, or if a colon or an equals sign follows it. Capitals, hyphens and underscores make no difference.
+
+    >>> undefined(["favor", "against", "asks"], "# Favor\n\n**against** is denial.\nWhoever asks is neither.")
+    ['asks']
+    >>> undefined(["a favor"], "| favor | supports it |"), undefined(["asks_it"], "Asks it: a question")
+    (['a favor'], [])
+    """
+    lines = text.splitlines()
+    defining = [line for line in lines if _DEFINING.match(line)]
+    defining += [
+        heading for heading, line in itertools.pairwise(lines) if set(line.strip()) in ({"="}, {"-"})
+    ]
+    defining += ["".join(term) for term in _TERMS.findall(text)]
+    defining, lines = list(map(_spaced, defining)), list(map(_spaced, lines))
+    return [label for label in labels if not _is_defined(_spaced(label), defining, lines)]
+
+
+def _spaced(text: str) -> str:
+    return re.sub(r"[_-]+", " ", text)
+
+
+def _is_defined(label: str, defining: Sequence[str], lines: Sequence[str]) -> bool:
+    if _WITHOUT_SPACES.search(label):
+        return any(label in line for line in defining) or any(
+            line.strip().startswith(label) for line in lines
+        )
+    name = re.escape(label)
+    own_line = re.compile(rf"\W*{name}(?!\w)|.*(?<!\w){name}\s*[:=]", re.IGNORECASE)
+    return mentioned(label, defining) or any(own_line.match(line) for line in lines)
+
+
+def check_defined(text: str, labels: Labels, file: Path) -> None:
+    """Refuse a guideline that does not define every label of a round."""
+    if lacking := undefined(labels.values, text):
+        names = ", ".join(f"'{label}'" for label in lacking)
+        raise InputError(
+            f"does not define {names} of [labels]",
+            file=file,
+            remedy=f"Add a heading for each, like `## {lacking[0]}`, and say below when to choose it",
+        )

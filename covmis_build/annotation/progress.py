@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -125,6 +126,8 @@ def progress_of(round_: RoundFolder, work: Mapping[str, Sequence[str]]) -> Progr
         if round_.asks_relevance
         else _advice(round_, people, differ, undecided)
     )
+    if round_.kind == RoundKind.RELABEL:  # commands mean the last main round, unless they name another
+        advice = re.sub(r"`covmis round (\w+)", rf"`covmis round \1 --round {round_.number}", advice)
     return Progress(
         round_.number,
         round_.pilot,

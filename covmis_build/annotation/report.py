@@ -103,6 +103,8 @@ class Findings:
     checks: Checked | None = None
     claims: Mapping[str, str] = field(default_factory=dict)
     """The claims' texts by their ids, for tables by claim."""
+    label_sets: tuple[str, ...] = ()
+    """How the labels of the included rounds differ, as sentences."""
 
     @property
     def rounds(self) -> list[str]:
@@ -114,6 +116,7 @@ class Findings:
         """Return the scope, and what is missing and why."""
         machines = sorted({row.machine for row in self.machines})
         return [
+            *self.label_sets,
             *(self.scope.notes if self.scope else ()),
             *(MACHINE.format(machine) for machine in machines),
             *self.agreement.notes,
@@ -181,6 +184,7 @@ class Report(Result):
         told = [f"Round {', '.join(self.round.rounds)}: {self.round.sentence}"]
         if self.all_rounds and self.all_rounds.rounds != self.round.rounds:
             told.append(f"All rounds: {self.all_rounds.sentence}")
+            told += [f"- {note}" for note in self.all_rounds.label_sets]
         told += [sentence for sentence in (self.verdict, self.guideline) if sentence]
         return [*told, *(f"- {note}" for note in self.notes), f"Written: {', '.join(self.files)}"]
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
-import pandas as pd
 
 from covmis_build import storage
 from covmis_build.annotation import round_folder as record
@@ -15,7 +14,17 @@ from covmis_build.annotation.agreement import Agreement, agreement
 from covmis_build.annotation.checks import checks_of
 from covmis_build.annotation.guideline import difference
 from covmis_build.annotation.label_matrix import read_labels_file
-from covmis_build.annotation.report import Findings, Report, as_csv, as_json, as_latex, findings, verdict
+from covmis_build.annotation.newest import later_rounds, newest
+from covmis_build.annotation.report import (
+    Findings,
+    Report,
+    agreement_of,
+    as_csv,
+    as_json,
+    as_latex,
+    findings,
+    verdict,
+)
 from covmis_build.annotation.report_page import report_page, sections_of
 from covmis_build.errors import InputError, counted
 from covmis_build.operations import About
@@ -24,36 +33,40 @@ from covmis_build.stats.agreement import Figure
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import pandas as pd
+
+    from covmis_build.annotation.label_sets import LabelSets
     from covmis_build.annotation.round_folder import RoundFolder
-    from covmis_build.options import Labels, Target
+    from covmis_build.options import LabelChange, Labels, Target
 
 
 KINDS = ("html", "json", "csv", "tex")
+SUMMARY = "summary"
 
 
 def write_reports(
     rounds: Path,
     round_: RoundFolder,
-    scheme: Labels,
+    changes: Sequence[LabelChange],
     *,
     study: str,
     per_item: int,
     target: Target | None,
 ) -> Report:
-    """Write the round's report, and the summary of all rounds except pilots.
+    """Write the round's report with its own labels, and the summary of all rounds except pilots with those in common.
 
-    A sealed round keeps its sealed report.
+    `changes` are what became of labels between rounds. A sealed round keeps its sealed report.
     """
     every = record.all_rounds(rounds)
     own = findings(round_.items(), round_.labels(), round_.scheme, round_.per_item)
     counts_alone = [other.number for other in every if not other.pilot] == [round_.number]
-    same = counts_alone and (round_.scheme, round_.per_item) == (scheme, per_item)
-    summary = own if same else findings_of_rounds(every, scheme, per_item)
+    same = counts_alone and round_.per_item == per_item and not later_rounds(every)
+    summary = own if same else findings_of_rounds(every, changes, per_item)
     if round_.checks:
-        own = replace(own, checks=checks_of(round_.checks, every))
+        own = replace(own, checks=checks_of(round_.checks, every, changes))
     guideline = _guideline_note(rounds, round_)
     in_round = (round_.folder / "report", f"Agreement in round {round_.number}", [guideline])
-    over_all: _Page = (rounds / "summary", "Agreement over all rounds", [])
+    over_all: _Page = (rounds / SUMMARY, "Agreement over all rounds", [])
     if summary is own and not round_.sealed:
         _write(own, [in_round, over_all], study, target)
     else:
@@ -61,22 +74,58 @@ def write_reports(
             _write(own, [in_round], study, target)
         if summary:
             _write(summary, [over_all], study, target)
-    files = [f"rounds/{round_.number}/report.{kind}" for kind in KINDS]
+    files = [f"{round_.folder.parent.name}/{round_.number}/report.{kind}" for kind in KINDS]
     files += [f"rounds/summary.{kind}" for kind in KINDS] if summary else []
     return Report(own, summary, tuple(f"annotation/{name}" for name in files), target, guideline)
 
 
+def renew_summary(
+    rounds: Path, changes: Sequence[LabelChange], *, study: str, per_item: int, target: Target | None
+) -> None:
+    """Write the summary of all rounds again, if there is one: since then labels may have changed their meaning."""
+    if (rounds / SUMMARY).with_suffix(".json").exists():
+        summary = findings_of_rounds(record.all_rounds(rounds), changes, per_item)
+        if summary:
+            _write(summary, [(rounds / SUMMARY, "Agreement over all rounds", [])], study, target)
+
+
 def findings_of_rounds(
-    rounds: Sequence[RoundFolder], scheme: Labels, per_item: int, *, brief: bool = False
+    rounds: Sequence[RoundFolder], changes: Sequence[LabelChange], per_item: int, *, brief: bool = False
 ) -> Findings | None:
-    """Return agreement over these rounds except pilots; None if no others exist. `brief`: what the board shows."""
-    counted = [round_ for round_ in rounds if not round_.pilot]
-    if not counted:
+    """Return agreement over these rounds except pilots, on the labels that they have in common; None if no others exist.
+
+    `brief`: what the board shows. If only some of the rounds could give a label, a note has kappa of those that could
+    give every label.
+    """
+    if all(round_.pilot for round_ in rounds):
         return None
-    frozen = pd.concat([round_.items() for round_ in counted], ignore_index=True)
-    parts = [part for part in (round_.labels() for round_ in counted) if len(part)]
-    labels = pd.concat(parts, ignore_index=True) if parts else counted[0].labels()
-    return findings(frozen, labels, scheme, per_item, brief=brief)
+    now = newest(rounds, changes)
+    frozen, labels = now.frozen(), now.labels()
+    return replace(
+        findings(frozen, labels, now.scheme, per_item, brief=brief),
+        label_sets=tuple(_notes_of_sets(now.sets, frozen, labels, now.scheme)),
+    )
+
+
+def _notes_of_sets(sets: LabelSets, frozen: pd.DataFrame, labels: pd.DataFrame, scheme: Labels) -> list[str]:
+    """Return how the rounds' labels differ, and kappa of the rounds that could give every label."""
+    if sets.same:
+        return list(sets.again)
+    told = [
+        "The rounds' labels differ: these figures are on the labels in common, each round's report is on its own.",
+        *sets.notes,
+    ]
+    complete = [number for number in sets.rounds if all(number in each.rounds for each in sets.classes)]
+    if 0 < len(complete) < len(sets.rounds):
+        inside = frozen[frozen["round"].isin(complete)]
+        compared = agreement_of(inside, labels[labels["round"].isin(complete)], scheme, brief=True)
+        posts = counted(compared.items_with_two_labels, "posts")
+        told.append(
+            f"In {sets.in_words(complete)}, which could give every label: {compared.kappa}; {posts} with two labels."
+        )
+    elif not complete:
+        told.append("No round could give every label.")
+    return told
 
 
 def _guideline_note(rounds: Path, round_: RoundFolder) -> str:

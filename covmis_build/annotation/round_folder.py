@@ -60,6 +60,8 @@ class RoundKind(StrEnum):
     STANCE = ""
     TRAINING = "t"
     RECALL = "r"
+    RELABEL = "l"
+    """Posts of sealed rounds that are labelled again, under later labels."""
     CHECKS = "c"
     """Posts with a known label, hidden in another round: c002 belongs to 002."""
 
@@ -113,6 +115,8 @@ class About(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     guideline: str
     """The guideline version that was last sent out."""
     guidelines: list[Sent] = []
+    since: int | UnsetType = UNSET
+    """In a relabelling round: the number of the next main round when it was opened."""
     reopened: list[Reopening] | UnsetType = UNSET
     raised: dict[str, float] | UnsetType = UNSET
     """In rounds without a ledger of draws: ranked items of earlier rounds whose probability this draw increased."""
@@ -273,6 +277,7 @@ def create(  # noqa: PLR0913 - each is something that round.json says
     repeats: dict[str, list[str]] | None = None,
     frame: dict[str, Any] | None = None,
     predictions: dict[str, str] | None = None,
+    since: int | None = None,
 ) -> RoundFolder:
     """Write a new round's folder. items.parquet is written last; its presence makes the folder a round. See `About`."""
     folder = rounds / str(frozen["round"].iloc[0])
@@ -295,6 +300,7 @@ def create(  # noqa: PLR0913 - each is something that round.json says
         repeats=repeats or UNSET,
         predictions=predictions or UNSET,
         frame=frame or UNSET,
+        since=since or UNSET,
     )
     round_ = RoundFolder(folder, about)
     round_ = keep_guideline(round_, guideline, now=now)

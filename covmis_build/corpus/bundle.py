@@ -72,7 +72,7 @@ def _any(names: Collection[str]) -> str:
     return f"(?:{'|'.join(map(re.escape, names))})"
 
 
-ROUND = r"annotation/(?:rounds/|recall/r)[0-9]{3}"
+ROUND = r"annotation/(?:rounds/|recall/r|relabel/l)[0-9]{3}"
 BUILT = r"data/build/(?P<table>" + _any(TABLES) + r")\.parquet"
 NAMES = re.compile(
     "|".join(
@@ -81,7 +81,7 @@ NAMES = re.compile(
             BUILT,
             f"{ROUND}/{_any((*ROUND_FILES, *EMPTIED))}",
             f"{ROUND}/sealed/[1-9][0-9]*/{_any(SEALED_FILES)}",
-            r"annotation/(?:rounds|recall)/guidelines/[0-9a-f]{12}\.md",
+            r"annotation/(?:rounds|recall|relabel)/guidelines/[0-9a-f]{12}\.md",
         ]
     )
 )

@@ -130,7 +130,12 @@ def _purpose(facts: ReleaseFacts) -> Section:
         "To train and test classifiers of the stance of a post towards a claim, and to estimate the share of each stance among "
         "the posts found. It is not for judging individual people: a post that repeats a claim may be mistaken, joking or "
         "quoted out of context.",
-        points=[f"Labels: {listed(facts.labels.values)}."]
+        points=[f"Labels: {listed(facts.labels.values)}.", *facts.label_notes]
+        + (
+            ["annotations.csv has the labels of each round, the other files these."]
+            if facts.label_sets
+            else []
+        )
         + ([f"From one end to the other: {listed(facts.labels.order)}."] if facts.labels.order else []),
     )
 

@@ -138,6 +138,7 @@ def _annotation(facts: ReleaseFacts, numbers: Statistics) -> str:
             f"{count(facts.annotators, 'annotator')} labelled {what} in {count(len(counted), 'round')} of up to "
             f"{count(facts.claims_a_round, 'claim')}, with the labels {listed(facts.labels.values)}."
         ),
+        ("The labels changed between rounds: " + " ".join(facts.label_notes) if facts.label_notes else ""),
         f"Each of these posts was given to {count(facts.annotation.per_item, 'annotator')}"
         + (", who labelled it independently of each other." if several else "."),
         facts.machines_told,

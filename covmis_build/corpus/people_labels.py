@@ -15,7 +15,7 @@ from covmis_build.options import by_people, is_machine
 from covmis_build.records import independent, meanings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
 
@@ -81,6 +81,14 @@ def labels_of_people(labels: pd.DataFrame, corpus: pd.DataFrame, *, secret: str)
     rows["annotation_id"] = [f"{item}|{at}" for item, at in zip(rows["item_id"], _count(rows), strict=True)]
     kept: pd.DataFrame = rows[SCHEMA.names]
     return kept
+
+
+def in_corpus_labels(labels: pd.DataFrame, label_sets: Mapping[str, Mapping[str, str]]) -> pd.DataFrame:
+    """Return people's labels with the corpus's in place of their round's own; `label_sets` as in facts.json."""
+    if not label_sets:
+        return labels
+    pairs = zip(labels["round"], labels["label"], strict=True)
+    return labels.assign(label=[label_sets.get(number, {}).get(label, label) for number, label in pairs])
 
 
 def _count(rows: pd.DataFrame) -> list[int]:

@@ -204,7 +204,8 @@ def _write_labels(
 ) -> None:
     """Write soft labels, and individual labels unless [release] individual_labels is off."""
     assert beside.labels is not None
-    soft = people_labels.soft_labels(beside.labels, corpus, numbers.labels)
+    said = people_labels.in_corpus_labels(beside.labels, facts.label_sets)
+    soft = people_labels.soft_labels(said, corpus, numbers.labels)
     soft_resource(numbers.labels).write(folder, soft)
     if facts.release.individual_labels:
         rows = people_labels.labels_of_people(beside.labels, corpus, secret=beside.secret)

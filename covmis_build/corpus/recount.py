@@ -255,8 +255,8 @@ def _people(folder: Path, facts: ReleaseFacts, corpus: pd.DataFrame) -> list[Che
     """Check individual labels against the corpus, the soft labels and kappa."""
     import pandas as pd
 
-    labels = read_beside(folder / f"{ANNOTATIONS}.csv")
-    if labels is None:
+    labels = own = read_beside(folder / f"{ANNOTATIONS}.csv")
+    if labels is None or own is None:
         return []
     copies = [pd.read_parquet(place / f"{ANNOTATIONS}.parquet") for place in (folder, folder / HUGGING_FACE)]
     if [name for name in people_labels.SCHEMA.names if name not in labels]:
@@ -267,6 +267,7 @@ def _people(folder: Path, facts: ReleaseFacts, corpus: pd.DataFrame) -> list[Che
         | (labels["how"] != labels["item_id"].map(gold["how"])),
         "item_id",
     ]
+    labels = people_labels.in_corpus_labels(own, facts.label_sets)
     people = by_people(labels)
     contradicted = _contradicted(people, gold)
     soft = pd.read_csv(folder / f"{SOFT_LABELS}.csv", encoding="utf-8-sig")
@@ -275,14 +276,14 @@ def _people(folder: Path, facts: ReleaseFacts, corpus: pd.DataFrame) -> list[Che
     return [
         Check(
             "annotations are the same in their formats",
-            all(labels.equals(copy.astype(str)) for copy in copies),
+            all(own.equals(copy.astype(str)) for copy in copies),
         ),
         Check("annotations name the corpus' labels", wrong.empty, ", ".join(wrong.head(5))),
         Check(
             "gold labels follow from the annotators' labels", not contradicted, ", ".join(contradicted[:5])
         ),
         Check("soft labels are the shares of what people said", _same(*same)),
-        *_kappa(facts, people),
+        *_kappa(facts, by_people(own)),
     ]
 
 
@@ -326,11 +327,21 @@ def _kappa(facts: ReleaseFacts, labels: pd.DataFrame) -> list[Check]:
         why = f"{missing} items are missing" if missing else "a round is not sealed"
         return [Check(what, passed=True, detail=f"not counted: {why}")]
     alone = independent(labels[labels["how"] != "audited"])
-    told = [("all rounds", facts.kappa, alone)]
-    told += [(round_.name, round_.kappa, alone[alone["round"] == round_.name]) for round_ in counted]
+    names = facts.labels.values  # noqa: PD011 - a setting
+    told = [("all rounds", facts.kappa, people_labels.in_corpus_labels(alone, facts.label_sets), names)]
+    told += [
+        (
+            round_.name,
+            round_.kappa,
+            alone[alone["round"] == round_.name],
+            tuple(facts.label_sets.get(round_.name, names)),
+        )
+        for round_ in counted
+        if round_.name not in facts.relabelled
+    ]
     wrong = []
-    for name, kappa, rows in told:
-        value = _headline(rows, facts.labels.values) if kappa else None
+    for name, kappa, rows, classes in told:
+        value = _headline(rows, classes) if kappa else None
         if kappa and (value is None or not math.isclose(kappa.value, value, rel_tol=CLOSE, abs_tol=CLOSE)):
             wrong.append(f"{name}: {kappa.value:.4f}, not {'undefined' if value is None else f'{value:.4f}'}")
     return [Check(what, not wrong, "; ".join(wrong))]

@@ -133,6 +133,12 @@ class ReleaseFacts:
     """Settings that changed since; the other fields have those that governed the data."""
     flow: Sequence[FlowStep] = ()
     rounds: Sequence[RoundFacts] = ()
+    label_sets: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Round → its own labels → the corpus's, if the rounds' labels differ. annotations.csv has the rounds' own."""
+    relabelled: Mapping[str, int] = field(default_factory=dict)
+    """Round → posts that were labelled again under later labels. Its own report has the agreement on the old ones."""
+    label_notes: Sequence[str] = ()
+    """How the rounds' labels differ, and the shares of labels that only some rounds could give, as sentences."""
     kappa: Coefficient | None = None
     """Over all rounds that count."""
     kappa_items: int = 0
@@ -217,7 +223,16 @@ def to_json(facts: ReleaseFacts) -> str:
     """Return the facts as in facts.json."""
     import msgspec
 
-    return msgspec.json.format(msgspec.json.encode(facts), indent=1).decode() + "\n"
+    told = msgspec.to_builtins(facts)
+    for table, name in (
+        (told, "label_sets"),
+        (told, "relabelled"),
+        (told, "label_notes"),
+        (told["labels"], "changes"),
+    ):
+        if not table[name]:  # facts from before there were label sets keep their hash
+            del table[name]
+    return msgspec.json.format(msgspec.json.encode(told), indent=1).decode() + "\n"
 
 
 def hashed(facts: ReleaseFacts) -> bytes:

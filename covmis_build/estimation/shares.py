@@ -43,7 +43,7 @@ from covmis_build.stats.over_posts import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -98,6 +98,8 @@ class Estimates(Result):
     """For each item, how many unique posts (`weight`) and posts (`weight_of_posts`) it represents, and its cell of known size."""
     files: tuple[str, ...] = ()
     """Files to which they were written."""
+    label_notes: tuple[str, ...] = ()
+    """How the labels of the study's rounds differ, and the shares of labels that only some rounds could give."""
 
     def with_frame(self, report: RecallReport) -> Estimates:
         """Add the third estimand: the labels of all relevant posts of the frame, matched or not."""
@@ -186,6 +188,7 @@ def estimates(  # noqa: PLR0913 - a sample, its pool, and what is known beside, 
     draws: pd.DataFrame | None = None,
     between: tuple[Part, Part] | None = None,
     level: float = 0.95,
+    apart: Collection[str] = (),
 ) -> Estimates:
     """Estimate the share and total of each label in the target population, for the mean over claims, and for each part of `by`.
 
@@ -198,9 +201,10 @@ def estimates(  # noqa: PLR0913 - a sample, its pool, and what is known beside, 
     the columns `by_people` then have shares with these in place of gold, and an interval that includes the annotators'
     variance. `calibrated` weights reproduce the known number of each query type (except within claims, which have too few
     items). `draws` is the ledger of draws, which lets the warnings consider all draws. `between` are two parts or two labels
-    whose shares are compared (`differences.compared_parts`).
+    whose shares are compared (`differences.compared_parts`). `apart` are labels without shares: not all rounds could give them.
     """
     check_corpus(corpus, labels)
+    labels = [label for label in labels if label not in apart]
     known = pool if pool is not None and set(corpus["item_id"]) <= set(pool["item_id"]) else None
     counts = {} if known is None else counts_of(known, _divided(known, options))
     design = design_of(corpus, options, counts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -250,6 +250,26 @@ def check_ids(systems: Any, items: Collection[str], labels: Collection[str]) -> 
                 f"{name} has no ids",
                 remedy="Give a frame with item_id, a Series indexed by item_id, or a dict",
             )
+
+
+def with_labels(systems: Any, to: Mapping[str, str], labels: Sequence[str]) -> dict[str, Any]:
+    """Return the systems by name with each label replaced by what it is called in gold (`to`).
+
+    `labels` are the systems' own, for tables of probabilities: the most probable of them is replaced.
+    """
+
+    def renamed(name: str, predictions: Any) -> Any:
+        table = _table(predictions, name, "", "", predicted=True, labels=labels)
+        if table is not None:
+            named = [to.get(as_label(cell), cell) for cell in table.table[table.label_column]]
+            return replace(table, table=table.table.assign(**{table.label_column: named}))
+        if isinstance(predictions, Mapping):
+            return {item: to.get(as_label(label), label) for item, label in predictions.items()}
+        if hasattr(predictions, "index") and hasattr(predictions, "to_numpy"):
+            return predictions.map(lambda label: to.get(as_label(label), label))
+        return [renamed(name, run) for run in predictions]
+
+    return {name: renamed(name, own) for name, own in by_name(systems, "item_id", labels).items()}
 
 
 def _has_ids(predictions: Any, items: Collection[str]) -> bool:

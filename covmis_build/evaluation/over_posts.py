@@ -51,11 +51,13 @@ class ScoresOverPosts(Evaluated):
     table: pd.DataFrame
     level: float = 0.95
     study: str = ""
+    remarks: tuple[str, ...] = ()
+    """What is to be known of gold, as sentences."""
 
     @property
     def how(self) -> str:
         """The target of the figures, and their confidence level."""
-        return f"{HOW} Level: {self.level:.0%}."
+        return " ".join([f"{HOW} Level: {self.level:.0%}.", *self.remarks])
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per system, measure and estimand (unique_posts, posts)."""

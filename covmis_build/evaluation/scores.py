@@ -51,6 +51,8 @@ class Scores(Evaluated):
     """Claim number of each item if intervals are over claims."""
     undefined: str = "zero"
     study: str = ""
+    remarks: tuple[str, ...] = ()
+    """What is to be known of gold, as sentences."""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -65,7 +67,7 @@ class Scores(Evaluated):
     @property
     def notes(self) -> list[str]:
         """Notes on the intervals: the effective number of claims, and classes that occur in few claims."""
-        notes = []
+        notes = [*self.remarks]
         if self.claims is not None:
             worth = effective(np.bincount(self.claims))
             notes.append(f"Effective number of claims: {worth:.1f} (claims differ in size).")

@@ -6,10 +6,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
+from covmis_build.annotation.answers import present
 from covmis_build.annotation.frozen_items import frozen_items
+from covmis_build.annotation.newest import newest
+from covmis_build.annotation.round_folder import all_rounds
 from covmis_build.errors import InputError
 from covmis_build.models.admission import Admission, admit
-from covmis_build.options import MACHINE
+from covmis_build.options import MACHINE, by_people
 from covmis_build.study.prompt import labels_of
 
 if TYPE_CHECKING:
@@ -42,9 +45,14 @@ def admit_in_study(study: OfStudy, file: Path, *, name: str, epsilon: float) -> 
         raise InputError("no round has labels", remedy="Open a round, push it and pull it first")
     items = frozen[~frozen["pilot"].astype(bool)]
     table = read_labels(file, predicted=True)
-    predictions = {str(item): str(label) for item, label in table.labels(table.id_column).items()}
-    values = study.settings.labels.values
-    table.check_labels(list(values))
+    now = newest(all_rounds(study.places.rounds), study.settings.labels.changes)
+    sets, items, people = now.sets, now.frozen(), by_people(present(now.labels()))
+    to_common, values = sets.of_any_round(), sets.names
+    table.check_labels(list(to_common))
+    predictions = {
+        str(item): to_common.get(str(label), str(label))
+        for item, label in table.labels(table.id_column).items()
+    }
     audited = items[items["audited"].astype(bool) & items["automatic_label"].ne("")]
     admission = admit(
         people[people["item_id"].isin(items["item_id"])],

@@ -26,7 +26,7 @@ CELL_VARIANCES = ("cell_variance", "cell_variance_of_posts")
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from covmis_build.annotation.round_folder import RoundFolder
+    from covmis_build.annotation.newest import Newest
     from covmis_build.options import Sampling
     from covmis_build.settings import Settings
     from covmis_build.study.of_study import OfStudy
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 def beside_corpus(
     study: OfStudy,
-    rounds: Sequence[RoundFolder],
+    now: Newest,
     corpus: pd.DataFrame,
     frozen: pd.DataFrame,
     governed: Sampling,
@@ -44,7 +44,7 @@ def beside_corpus(
 
     `governed` are the settings used for the rounds, `cells` those of known size (`Estimates.weights`).
     """
-    labels, secret = _labels_of_people(rounds)
+    labels, secret = _labels_of_people(now)
     counted = frozen[~frozen["pilot"].astype(bool)].drop_duplicates("item_id").set_index("item_id")
     texts = counted["text"].reindex(corpus["item_id"]).fillna("").tolist()
     divided, parts = divide(study.settings, corpus, texts, _owners(study, corpus))
@@ -53,9 +53,9 @@ def beside_corpus(
     return Beside(labels, secret, claims, divided, weights, pairs), parts
 
 
-def _labels_of_people(rounds: Sequence[RoundFolder]) -> tuple[pd.DataFrame, str]:
-    """Return the labels of the rounds that count, with the salts that are only in the study."""
-    counted = [(round_.items(), round_.labels()) for round_ in rounds if not round_.pilot]
+def _labels_of_people(now: Newest) -> tuple[pd.DataFrame, str]:
+    """Return the newest labels of the rounds that count, in their own words, with the salts that are only in the study."""
+    counted = [(each.items, each.labels) for each in now.rounds]
     labels = [usable(labels, items) for items, labels in counted] or [tables.empty("labels")]
     salts = sorted(salt for items, _ in counted for salt in items["salt"])
     return pd.concat(labels, ignore_index=True), hashlib.sha256("".join(salts).encode()).hexdigest()

@@ -11,12 +11,13 @@ import pandas as pd
 
 from covmis_build import storage
 from covmis_build.annotation import round_folder
-from covmis_build.annotation.gold import check_seals, decisions_of, said_by_people, undecided_items
+from covmis_build.annotation.gold import check_seals, decisions_of, undecided_items
+from covmis_build.annotation.newest import newest, scheme_of_rounds
 from covmis_build.corpus.convert import read_corpus
 from covmis_build.engine import silent
 from covmis_build.errors import InputError, counted, nearest
 from covmis_build.estimation.assisted import MOST_EXPLAINED
-from covmis_build.estimation.differences import compared_parts
+from covmis_build.estimation.differences import LABEL, compared_parts
 from covmis_build.estimation.label_error import answers_table
 from covmis_build.estimation.page import check_formats, written
 from covmis_build.estimation.predictions import Predictions, check_not_leaked, cross_fitted, predictions_for
@@ -29,6 +30,7 @@ from covmis_build.sampling import audit as audits
 from covmis_build.sampling.ledger import read_ledger
 from covmis_build.stats.regression import LOGISTIC
 from covmis_build.study.labelled import labelled_items
+from covmis_build.study.later_labels import with_later_labels
 from covmis_build.study.population import Frame, Population, frame_of, pool_of, population_of
 from covmis_build.study.recall import report_of_rounds
 from covmis_build.study.round_settings import settings_of_rounds, with_all_draws
@@ -78,8 +80,11 @@ def estimate(  # noqa: PLR0913 - every option is named
         study.need_current(run=run, progress=progress)
     rounds = round_folder.all_rounds(study.places.rounds)
     settings, differences = settings_of_rounds(study.settings, rounds)
+    sets, _ = scheme_of_rounds(rounds, study.settings.labels.changes)
     compared = compared_parts(between, before, after, labels=settings.labels.values)
-    frozen = with_all_draws(study.places.rounds, rounds)
+    for part in compared or ():
+        sets.check_everywhere(part.name if part.scope == LABEL else "")
+    frozen = with_all_draws(study.places.rounds, rounds, study.settings.labels.changes)
     if corpus is None:
         labelled = labelled_items(study)
     else:
@@ -148,7 +153,9 @@ def figures_of(
 ) -> Estimates:
     """The one estimate of these rounds' gold: `covmis estimate` prints it, and a release's card, methods and statistics."""
     # Disputed posts are not in `labelled` yet: without them, annotators would seem to agree on everything.
-    answers = None if provisional(rounds) else answers_table(said_by_people(rounds))
+    newest_answers = newest(rounds, settings.labels.changes)
+    answers = None if provisional(rounds) else answers_table(newest_answers.said_by_people())
+    draws = read_ledger(folder)
     figures = estimates(
         frame.labelled,
         settings.labels.values,
@@ -156,8 +163,12 @@ def figures_of(
         automatic=settings.labels.automatic,
         pool=frame.posts,
         answers=answers,
-        draws=read_ledger(folder),
+        draws=draws,
+        apart=[label.name for label in newest_answers.sets.later],
         **how,
+    )
+    figures = with_later_labels(
+        figures, newest_answers, frame.labelled, settings, pool=frame.posts, draws=draws
     )
     return replace(
         figures,
@@ -272,7 +283,7 @@ def regress(  # noqa: PLR0913 - every option is named
         study.need_current(run=run, progress=progress)
     rounds = round_folder.all_rounds(study.places.rounds)
     settings, _ = settings_of_rounds(study.settings, rounds)
-    frozen = with_all_draws(study.places.rounds, rounds)
+    frozen = with_all_draws(study.places.rounds, rounds, study.settings.labels.changes)
     labelled = as_drawn(labelled_items(study), frozen)
     frame = frame_of(Population.TODAY, labelled, frozen, pool_of(study), rounds, study.places)
     labelled, pool = frame.labelled, frame.posts
@@ -287,6 +298,7 @@ def regress(  # noqa: PLR0913 - every option is named
     table = read_rows(Path(covariates)).frame() if isinstance(covariates, str | Path) else covariates
     rows = with_covariates(with_parts(rows), table)
     asked = Formula.read(formula, settings.labels.values, list(rows.columns))
+    scheme_of_rounds(rounds, study.settings.labels.changes)[0].check_everywhere(asked.label)
     gold = labelled.set_index("item_id").reindex(rows["item_id"])
     known = gold["label"].notna().to_numpy()
     audit = audits.audit_of(labelled, settings.labels.automatic, np.ones(len(labelled)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from covmis_build.annotation import round_folder
-from covmis_build.annotation.gold import gold_of
+from covmis_build.annotation.newest import newest
 from covmis_build.building.purge import read_list
 from covmis_build.corpus.release import make_corpus
 from covmis_build.errors import InputError
@@ -18,14 +18,19 @@ if TYPE_CHECKING:
 
 
 def labelled_items(study: OfStudy) -> pd.DataFrame:
-    """Return the items with gold of the study's rounds as a corpus, with p_sample over all draws of an item."""
+    """Return the items with gold of the study's rounds as a corpus, with p_sample over all draws of an item.
+
+    The labels are those that the rounds have in common.
+    """
     rounds = round_folder.all_rounds(study.places.rounds)
     if not rounds:
         raise InputError(
             "no round has been opened yet",
             remedy="`covmis round open` makes one, `covmis status` says what is next",
         )
-    frozen = with_all_draws(study.places.rounds, rounds)
+    changes = study.settings.labels.changes
+    frozen = with_all_draws(study.places.rounds, rounds, changes)
     purged = read_list(study.places.purge_csv).posts
     # gold refuses a round that was changed after sealing
-    return make_corpus(gold_of(rounds), frozen, study.settings.release, purged=purged)
+    gold = newest(rounds, changes).gold()
+    return make_corpus(gold, frozen, study.settings.release, purged=purged)

@@ -15,7 +15,8 @@ from covmis_build.annotation.channels.sheets import ROW, read_rows
 from covmis_build.annotation.checks import how_many, own_again
 from covmis_build.annotation.frozen_items import freeze, frozen_items, next_claims
 from covmis_build.annotation.gold import LabelSource, check_seals
-from covmis_build.annotation.guideline import as_html, read_guideline
+from covmis_build.annotation.guideline import as_html, check_defined, read_guideline
+from covmis_build.annotation.label_sets import check_meaning, in_todays_labels
 from covmis_build.annotation.round_folder import RoundKind
 from covmis_build.annotation.training import frozen_anew, known_items, write_key, written_reasons
 from covmis_build.claims.lists import read_claims
@@ -72,6 +73,9 @@ def open_round(
             tables["claims"] = tables["claims"].assign(verdict=tables["claims"]["claim_id"].map(verdicts))
         if tables["sample"].empty and draws.empty:
             raise nothing_kept()
+        check_meaning(record.all_rounds(study.places.rounds), study.settings.labels)
+        guideline = read_guideline(study.places.guideline)
+        check_defined(guideline, study.settings.labels, study.places.guideline)
         number = record.next_number(study.places.rounds, RoundKind.STANCE)
         earlier = [folder.items() for folder in record.all_rounds(study.places.rounds)]
         options, named = study.settings.annotation, None
@@ -100,7 +104,7 @@ def open_round(
             frozen,
             options,
             study.settings.labels,
-            read_guideline(study.places.guideline),
+            guideline,
             now=storage.moment(),
             settings=settings_of_tables(study.places, study.settings),
             predictions=registered,
@@ -239,6 +243,8 @@ def _open_beside(
 ) -> RoundFolder:
     """Freeze posts of earlier rounds again, with a key of those `chosen` for their known label."""
     settings = study.settings
+    guideline = read_guideline(study.places.guideline)
+    check_defined(guideline, settings.labels, study.places.guideline)
     people = settings.annotation.people
     options = replace(settings.annotation, annotators=people, per_item=len(people))  # all label each post
     home = kind.folder(study.places.rounds)
@@ -251,7 +257,7 @@ def _open_beside(
         items,
         options,
         settings.labels,
-        read_guideline(study.places.guideline),
+        guideline,
         now=storage.moment(),
         repeats=repeats,
     )
@@ -261,7 +267,10 @@ def _known_from_seals(study: OfStudy) -> Known:
     rounds = record.all_rounds(study.places.rounds)
     check_seals(rounds)
     sealed = [round_ for round_ in rounds if round_.sealed and not round_.pilot]
+    today = study.settings.labels
+    check_meaning(rounds, today)
     gold = pd.concat([tables.empty("gold"), *(round_.decisions() for round_ in sealed)], ignore_index=True)
+    gold = in_todays_labels(gold, rounds, today)
     frozen = (
         pd.concat([round_.items() for round_ in sealed], ignore_index=True)
         if sealed

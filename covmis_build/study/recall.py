@@ -17,6 +17,7 @@ from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.answers import present
 from covmis_build.annotation.frozen_items import freeze
 from covmis_build.annotation.gold import gold_of
+from covmis_build.annotation.newest import scheme_of_rounds
 from covmis_build.annotation.relevance import GUIDELINE, YES, relevance_scheme, stances
 from covmis_build.annotation.round_folder import RoundKind
 from covmis_build.building.nearest import nearest
@@ -32,7 +33,7 @@ from covmis_build.ranking.rank import FIRST
 from covmis_build.records import independent
 from covmis_build.report.result import Result
 from covmis_build.study.round import Round
-from covmis_build.study.round_settings import settings_of_tables
+from covmis_build.study.round_settings import settings_of_rounds, settings_of_tables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -270,9 +271,7 @@ class Recall:
 
         Example: covmis recall report --queries
         """
-        report = report_of_rounds(
-            self._drawn_rounds(), self.study.gold(), self.study.settings.labels, level=level
-        )
+        report = report_of_rounds(self._drawn_rounds(), self.study.gold(), self._labels(), level=level)
         if not (queries or html):
             return report
         missed = self.missed(progress=progress)
@@ -345,11 +344,16 @@ class Recall:
 
     def _known(self) -> dict[str, bool]:
         """Return known labels of items: a stance or a "yes" means that the post is about the claim."""
-        gold, poles = self.study.gold(), set(self.study.settings.labels.poles)
+        gold, poles = self.study.gold(), set(self._labels().poles)
         known = dict(zip(gold["item_id"], gold["label"].isin(poles), strict=True)) if poles else {}
         answers = gold_of(self._rounds())
         known |= dict(zip(answers["item_id"], answers["label"] == YES, strict=True))
         return {str(item): bool(yes) for item, yes in known.items()}
+
+    def _labels(self) -> Labels:
+        """Return the labels of gold: those that the rounds have in common."""
+        rounds = record.all_rounds(self.study.places.rounds)
+        return settings_of_rounds(self.study.settings, rounds)[0].labels
 
     def _posts_of(self, pairs: pd.DataFrame, progress: Progress) -> pd.DataFrame:
         """Return the posts of these pairs as `covmis run` would import them, one row per pair, without dropped posts."""
@@ -411,7 +415,8 @@ def report_of_rounds(
 ) -> RecallReport:
     """Estimate recall from the last of these rounds and those with the same frame. Sealed rounds are read as sealed.
 
-    A relevant post without its own stance has the stance in `gold`, if a stance round contains it.
+    A relevant post without its own stance has the stance in `gold`, if a stance round contains it. `labels` are those that
+    the main rounds have in common; a stance that was given under another name has its meaning among them.
     """
     answers = gold_of(rounds)
     facts = _facts(rounds[-1])
@@ -420,8 +425,12 @@ def report_of_rounds(
     drawn_by = {item: at for at, folder in enumerate(rounds) for item in folder.items()["item_id"]}
     relevant = dict(zip(answers["item_id"], (answers["label"] == YES).astype(float), strict=True))
     stance_of = dict(zip(gold["item_id"], gold["label"], strict=True))
+    main = record.all_rounds(rounds[0].folder.parent.with_name("rounds"))
+    sets, _ = scheme_of_rounds(main, labels.changes)
+    meaning = sets.of_any_round()
     for folder in rounds:
-        stance_of |= stances(folder.items(), folder.labels())
+        own = stances(folder.items(), folder.labels())
+        stance_of |= {item: meaning.get(stance, stance) for item, stance in own.items()}
     pairs = pairs.assign(
         drawn=pairs["item_id"].isin(drawn_by),
         probability=adaptive_probabilities(

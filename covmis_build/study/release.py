@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from covmis_build import __version__, storage
 from covmis_build.annotation import round_folder
 from covmis_build.annotation.frozen_items import for_people
-from covmis_build.annotation.gold import gold_of
-from covmis_build.annotation.report_files import read_figure
+from covmis_build.annotation.newest import later_rounds, newest
+from covmis_build.annotation.report_files import read_figure, renew_summary
 from covmis_build.building import ledger
 from covmis_build.building.flow import flow
 from covmis_build.building.purge import read_list
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from covmis_build.annotation.label_sets import LabelSets
+    from covmis_build.annotation.newest import Newest
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.corpus.release import LeftOut
     from covmis_build.corpus.release_facts import Difference
@@ -151,14 +153,25 @@ def release(
     options = study.settings.release if text is None else replace(study.settings.release, text=text)
     with study.locked_rounds("covmis release"):
         rounds = round_folder.all_rounds(study.places.rounds)
-        gold = gold_of(rounds)  # refuses a round that was changed after sealing
-        frozen = with_all_draws(study.places.rounds, rounds)
+        changes = study.settings.labels.changes
+        now = newest(rounds, changes)
+        gold = now.gold()  # refuses a round that was changed after sealing
+        frozen = with_all_draws(study.places.rounds, rounds, changes)
         purged = read_list(study.places.purge_csv).posts
         corpus = make_corpus(gold, frozen, options, purged=purged)
         if corpus.empty:
             raise InputError(
                 "no post has a final label yet, so that there is nothing to release",
                 remedy="`covmis round status` shows what is missing",
+            )
+        if now.sets.again or not now.sets.same:
+            annotation, title = study.settings.annotation, study.settings.title
+            renew_summary(
+                study.places.rounds,
+                changes,
+                study=title,
+                per_item=annotation.per_item,
+                target=annotation.target,
             )
         missing = left_out(gold, frozen, purged)
         settings, _ = settings_of_rounds(study.settings, rounds)
@@ -169,8 +182,14 @@ def release(
         corpus = with_weights(corpus, frame.labelled, figures.weights)
         facts = _facts(study, rounds, corpus, gold, frozen, missing, options)
         sentences = tuple(audit_sentences(figures.audit))
-        facts = replace(facts, audit=replace(facts.audit, sentences=sentences))
-        beside, parts = beside_corpus(study, rounds, corpus, frozen, facts.sampling, figures.weights)
+        facts = replace(
+            facts,
+            audit=replace(facts.audit, sentences=sentences),
+            label_sets=label_sets_of(now.sets),
+            relabelled=relabelled_in(now),
+            label_notes=figures.label_notes,
+        )
+        beside, parts = beside_corpus(study, now, corpus, frozen, facts.sampling, figures.weights)
         texts = frozen.drop_duplicates("item_id").set_index("item_id")["text"]
         wanted = partial(_bundle, study, rounds, corpus, purged) if bundle else None
         facts = replace(facts, parts=parts)
@@ -193,6 +212,21 @@ def release(
         [name.replace("_", " ") for name in WISHED if not getattr(options, name)],
         [*provisional(rounds), *frame.notes],
     )
+
+
+def label_sets_of(sets: LabelSets) -> dict[str, dict[str, str]]:
+    """Return the corpus's label for each round's labels; nothing if all rounds have the same."""
+    if sets.same:
+        return {}
+    return {
+        number: {label: name for each in used for label, name in sets.mapping(each).items()}
+        for number, used in sets.used.items()
+    }
+
+
+def relabelled_in(now: Newest) -> dict[str, int]:
+    """Return how many posts of each round were labelled again under later labels."""
+    return {each.round: sum(each.again.values()) for each in now.rounds if each.again}
 
 
 def checks(study: OfStudy) -> list[ReleaseCheck]:
@@ -342,7 +376,7 @@ def _bundle(
 ) -> tuple[bytes, str]:
     """Build the study's package and its root hash. `hashes` are those of the release's data files."""
     places = study.places
-    asked = [*rounds, *_recall_rounds(places.rounds)]
+    asked = [*rounds, *_recall_rounds(places.rounds), *later_rounds(rounds)]
     frozen = {round_.folder.relative_to(places.folder).as_posix(): round_.items() for round_ in asked}
     versions = {"covmis": __version__, "python": platform.python_version()}
     versions |= {name: version(name) for name in MADE_WITH}

@@ -314,7 +314,7 @@ class Round(Result):
         return write_reports(
             self.study.places.rounds,
             self.folder,
-            settings.labels,
+            settings.labels.changes,
             study=settings.title,
             per_item=settings.annotation.per_item,
             target=settings.annotation.target,
@@ -423,7 +423,10 @@ class Round(Result):
                 self._report()
             decisions = write_decisions(self.folder)
             rounds = record.rounds_of_kind(self.study.places.rounds, self.folder.kind)
-            return seal_round(rounds, self.folder, undecided=undecided_items(self.items, decisions))
+            seal = seal_round(rounds, self.folder, undecided=undecided_items(self.items, decisions))
+            if self.folder.kind == record.RoundKind.RELABEL:
+                self._report()  # these labels count from now on
+            return seal
 
     def reopen(
         self,

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET
 
 from covmis_build.annotation.frozen_items import frozen_items
+from covmis_build.annotation.label_sets import sets_of_rounds
+from covmis_build.annotation.newest import later_rounds, newest, scheme_of_rounds
 from covmis_build.building import ledger
 from covmis_build.building.stages import STAGES
 from covmis_build.corpus.release_facts import Difference
@@ -28,13 +30,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from covmis_build.annotation.round_folder import RoundFolder
-    from covmis_build.options import Nearest
+    from covmis_build.options import LabelChange, Nearest
     from covmis_build.places import Places
     from covmis_build.settings import Settings
 
 
 GOVERNED = ("labels", "retrieval", "cleaning", "sampling", "annotation")
 NOT_OF_THE_DATA = {
+    "labels": {"changes"},  # says what earlier rounds mean
     "retrieval": {"archive"},  # a path on one machine
     "annotation": {
         "annotators",
@@ -93,7 +96,7 @@ def _name_of(model: str) -> str:
 def settings_of_rounds(
     settings: Settings, rounds: Sequence[RoundFolder]
 ) -> tuple[Settings, list[Difference]]:
-    """Return the settings of the last round that counts, and how today's differ.
+    """Return the settings of the last round that counts, with the labels in common, and how today's differ.
 
     Settings missing in a round from an older version are taken from today's, but `[sampling] certain` is off.
     """
@@ -101,14 +104,21 @@ def settings_of_rounds(
     now = _flat(settings)
     differ: dict[tuple[str, str], list[str]] = {}
     for round_ in counted:
+        # the labels in common say how those of earlier rounds differ
+        other_labels = round_.scheme.values != counted[-1].scheme.values  # noqa: PD011 - settings
         for name, value in _flat(_then(settings, round_)).items():
-            if _as_text(value) != _as_text(now[name]):
+            if _as_text(value) != _as_text(now[name]) and not (other_labels and name.startswith("[labels]")):
                 differ.setdefault((name, _as_text(value)), []).append(round_.number)
     differences = [
         Difference(name, then, _as_text(now[name]), tuple(numbers))
         for (name, then), numbers in sorted(differ.items())
     ]
-    return (_then(settings, counted[-1]) if counted else settings), differences
+    if not counted:
+        return settings, differences
+    then = _then(settings, counted[-1])
+    changes = settings.labels.changes
+    _, common = scheme_of_rounds(rounds, changes)
+    return replace(then, labels=replace(common, changes=changes)), differences
 
 
 def strata_of_rounds(rounds: Sequence[RoundFolder]) -> dict[str, tuple[str, ...]]:
@@ -183,9 +193,12 @@ def _as_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
-def with_all_draws(folder: Path, rounds: Sequence[RoundFolder]) -> pd.DataFrame:
+def with_all_draws(
+    folder: Path, rounds: Sequence[RoundFolder], changes: Sequence[LabelChange] | None = None
+) -> pd.DataFrame:
     """Return the frozen items of the rounds in this folder, with p_sample over all opened draws of a claim.
 
+    With `changes` automatic labels are those that the rounds have in common, otherwise each round's own.
     Rounds that did not store an audited share per item had a single share, which is in their settings.
     """
     frozen = frozen_items(folder)
@@ -197,4 +210,12 @@ def with_all_draws(folder: Path, rounds: Sequence[RoundFolder]) -> pd.DataFrame:
     over = over_draws(counted, read_ledger(folder), strata_of_rounds(rounds), raised)
     p_sample = [over.get(item, p) for item, p in zip(frozen["item_id"], frozen["p_sample"], strict=True)]
     checked = frozen["round"].map(_audits_of_rounds(rounds)).where(frozen["automatic_label"] != "", 0.0)
-    return frozen.assign(p_sample=p_sample, p_audit=frozen["p_audit"].fillna(checked))
+    frozen = frozen.assign(p_sample=p_sample, p_audit=frozen["p_audit"].fillna(checked))
+    if changes is None or (sets_of_rounds(rounds, changes).same and not later_rounds(rounds)):
+        return frozen
+    now = newest(rounds, changes).frozen()
+    rule = dict(zip(now["item_id"], now["automatic_label"], strict=True))
+    own = zip(frozen["item_id"], frozen["automatic_label"], frozen["pilot"], strict=True)
+    return frozen.assign(
+        automatic_label=[label if pilot else rule.get(item, label) for item, label, pilot in own]
+    )

@@ -54,7 +54,7 @@ class VerifiedRounds(Result):
 def verify_rounds(study: OfStudy, *, label_studio: bool = False) -> VerifiedRounds:
     """See `Study.verify_rounds`."""
     places = study.places
-    kinds = (RoundKind.STANCE, RoundKind.RECALL)
+    kinds = (RoundKind.STANCE, RoundKind.RELABEL, RoundKind.RECALL)
     checks = [check for kind in kinds for check in verify_chain(rounds_of_kind(places.rounds, kind))]
     there = compare_rounds(study, every_round(places.rounds)) if label_studio else None
     return VerifiedRounds(checks, there)
@@ -64,10 +64,11 @@ def write_board(study: OfStudy, out: Path | None = None) -> Path:
     """Write all rounds and channels as one page, by default annotation/rounds/board.html. Returns its path."""
     rounds = all_rounds(study.places.rounds)
     recall = rounds_of_kind(study.places.rounds, RoundKind.RECALL)
+    recall += rounds_of_kind(study.places.rounds, RoundKind.RELABEL)
     if not rounds and not recall:
         raise InputError("no round is open", remedy="Open one with `covmis round open`")
     settings = study.settings
-    findings = findings_of_rounds(rounds, settings.labels, settings.annotation.per_item, brief=True)
+    findings = findings_of_rounds(rounds, settings.labels.changes, settings.annotation.per_item, brief=True)
     text = board_page(
         [(round_, progress(study, round_)) for round_ in [*rounds, *recall]],
         findings,

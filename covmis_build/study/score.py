@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
 from covmis_build.annotation import round_folder
-from covmis_build.annotation.gold import said_by_people
+from covmis_build.annotation.newest import newest
 from covmis_build.errors import UnknownName, nearest
 from covmis_build.estimation.shares import design_in_pool
-from covmis_build.evaluation.gold_and_systems import PROBABILITIES, check_ids
+from covmis_build.evaluation.gold_and_systems import PROBABILITIES, check_ids, with_labels
 from covmis_build.evaluation.over_posts import score_over_posts
 from covmis_build.evaluation.score import score as score_systems
 from covmis_build.study.labelled import labelled_items
@@ -38,9 +39,11 @@ def score(
     """Score systems against the gold of the study's rounds: over items and claims, or over all posts.
 
     `systems` and `options` are those of `score` (`score_over_posts`). A given option replaces the study's labels, claims
-    or probabilities. Predictions need ids.
+    or probabilities. Predictions need ids. If the rounds' labels differ, gold and systems are compared on those in common.
     """
-    scheme = study.settings.labels
+    rounds = round_folder.all_rounds(study.places.rounds)
+    now = newest(rounds, study.settings.labels.changes)
+    scheme, sets = now.scheme, now.sets
     own = {
         "labels": scheme.values,  # noqa: PD011 - a setting of ours
         "order": scheme.order or None,
@@ -51,15 +54,19 @@ def score(
     }
     labelled = labelled_items(study)
     check_ids(systems, set(labelled["item_id"]), scheme.values)
+    if not sets.same:
+        systems = with_labels(systems, sets.of_any_round(), sets.sets[-1].labels)
     if check_over(over) is Over.POSTS:
         del own["clusters"]
         design = design_of_gold(study, labelled)
-        return score_over_posts(labelled, systems, design=design, **{**own, **options})
+        over_posts = score_over_posts(labelled, systems, design=design, **{**own, **options})
+        return replace(over_posts, remarks=tuple(sets.notes))
     said: dict[str, list[str]] = {}
-    for item, _, label in said_by_people(round_folder.all_rounds(study.places.rounds)):
+    for item, _, label in now.said_by_people():
         said.setdefault(item, []).append(label)
     people = said or None
-    return score_systems(labelled, systems, **{**own, "people": people, **options})
+    scores = score_systems(labelled, systems, **{**own, "people": people, **options})
+    return replace(scores, remarks=tuple(sets.notes))
 
 
 def check_over(over: str) -> Over:

@@ -136,10 +136,10 @@ def chain_texts(study: OfStudy, chains: Sequence[Chain]) -> dict[str, str]:
 
 
 def _rounds(places: Places) -> list[RoundRow]:
-    """Return the stance rounds, then the recall rounds (numbers beginning with r)."""
-    recall = RoundKind.RECALL.folder(places.rounds)
+    """Return the stance rounds, then relabelling (numbers beginning with l) and recall rounds (beginning with r)."""
+    beside = [RoundKind.RELABEL.folder(places.rounds), RoundKind.RECALL.folder(places.rounds)]
     rows = []
-    for items in [*sorted(places.rounds.glob("*/items.parquet")), *sorted(recall.glob("*/items.parquet"))]:
+    for items in [path for home in (places.rounds, *beside) for path in sorted(home.glob("*/items.parquet"))]:
         labels = items.with_name("labels.parquet")
         claims = storage.read_column(items, "claim_id", storage.RESTORED)
         given = _count_independent(storage.read_rows(labels, "labels"))
@@ -200,7 +200,7 @@ def _more_posts(study: OfStudy, lost: str) -> str:
 def _to_annotate(study: OfStudy, rounds: list[RoundRow], steps: list[Step]) -> str:
     """Return the next step for sample, rounds and corpus."""
     places = study.places
-    asking_recall = [row for row in rounds if kind_of(row.round) == RoundKind.RECALL]
+    asking_recall = [row for row in rounds if kind_of(row.round) in {RoundKind.RECALL, RoundKind.RELABEL}]
     rounds = [row for row in rounds if row not in asking_recall]
     unsealed = [row.round for row in rounds if not row.sealed]
     if unsealed:

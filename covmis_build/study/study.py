@@ -678,6 +678,25 @@ class Study:
             self, claims, pilot=pilot, run=run, predictions=[Path(file) for file in files], progress=progress
         )
 
+    def relabel(
+        self,
+        items: Annotated[
+            Sequence[str], About("Also these posts, as claim|post.", metavar="ITEM...", argument=True)
+        ] = (),
+        *,
+        every: Annotated[bool, About("Also all posts that could not get a new label.", flag="--all")] = False,
+    ) -> Round:
+        """Label posts again that a change of [labels] concerns.
+
+        These are posts of sealed rounds to which somebody gave a label that was split or left out. For a new label, name posts or
+        say `--all`. The round closes like any other; from its seal on its labels count, and the old ones stay in their rounds.
+
+        Example: covmis round relabel
+        """
+        from covmis_build.study.relabel import relabel
+
+        return relabel(self, [items] if isinstance(items, str) else list(items), every=every)
+
     def verify_rounds(
         self,
         *,
@@ -696,23 +715,22 @@ class Study:
     def check_guideline(
         self,
         *,
-        strict: Annotated[bool, About("End with exit code 1 if any label may need another look.")] = False,
+        strict: Annotated[
+            bool, About("End with exit code 1 if a label is not defined or may need another look.")
+        ] = False,
     ) -> GuidelineCheck:
-        """List labels that a guideline change may affect.
+        """List undefined labels and those that a change may affect.
+
+        That is a change of the guideline, and of [labels]: posts of a split label, and posts that could not get a new one.
 
         Example: covmis guideline check
         """
         from covmis_build.annotation.guideline import check, read_guideline
-        from covmis_build.annotation.round_folder import all_labels
+        from covmis_build.annotation.round_folder import all_rounds
 
         places = self.places
-        return check(
-            places.rounds,
-            all_labels(places.rounds),
-            read_guideline(places.guideline),
-            self.settings.labels.values,
-            strict=strict,
-        )
+        text = read_guideline(places.guideline)
+        return check(places.rounds, all_rounds(places.rounds), text, self.settings.labels, strict=strict)
 
     # Estimates for all posts found
 
@@ -878,11 +896,14 @@ class Study:
         return Recall(self)
 
     def gold(self) -> pd.DataFrame:
-        """The gold labels of all rounds that count. A sealed round's are its decisions; a broken seal is refused."""
-        from covmis_build.annotation.gold import gold_of
+        """The gold labels of all rounds that count, in the labels that the rounds have in common.
+
+        A sealed round's are its decisions; a broken seal is refused.
+        """
+        from covmis_build.annotation.newest import newest
         from covmis_build.annotation.round_folder import all_rounds
 
-        return gold_of(all_rounds(self.places.rounds))
+        return newest(all_rounds(self.places.rounds), self.settings.labels.changes).gold()
 
     # Publishing
 

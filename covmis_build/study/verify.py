@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from covmis_build import storage, tables
-from covmis_build.annotation.gold import gold_of
+from covmis_build.annotation.newest import newest
 from covmis_build.annotation.round_folder import RoundKind, all_rounds, guideline_version, rounds_of_kind
 from covmis_build.annotation.seal import verify_chain
 from covmis_build.claims.lists import read_claims
@@ -40,7 +40,7 @@ from covmis_build.study.beside import weights_of
 from covmis_build.study.estimate import as_drawn, figures_of
 from covmis_build.study.population import Population, frame_of
 from covmis_build.study.recall import recall_sentences
-from covmis_build.study.release import counted_facts
+from covmis_build.study.release import counted_facts, label_sets_of
 from covmis_build.study.round_settings import settings_of_rounds, with_all_draws
 from covmis_build.study.study import open_study
 
@@ -154,14 +154,18 @@ def _check_rounds(manifest: Manifest, files: Mapping[str, bytes], release: Path 
             storage.write_bytes(places.folder / name, data)
         rounds = all_rounds(places.rounds)
         recall = rounds_of_kind(places.rounds, RoundKind.RECALL)
-        checks = [*_seals_of(rounds), *_seals_of(recall)]
+        relabelled = rounds_of_kind(places.rounds, RoundKind.RELABEL)
+        checks = [*_seals_of(rounds), *_seals_of(recall), *_seals_of(relabelled)]
         if not all(check.passed for check in checks):
             return checks
-        frozen = with_all_draws(places.rounds, rounds)
+        today = bundled_settings(files, places.study_toml)
+        changes = today.labels.changes
+        now = newest(rounds, changes)
+        gold = now.gold()
+        frozen = with_all_draws(places.rounds, rounds, changes)
         # A package contains no texts and salts; only items named in its manifest were purged.
         frozen = frozen.assign(salt="not told")
-        expected = make_corpus(gold_of(rounds), frozen, Release(), purged=manifest.purged)
-        today = bundled_settings(files, places.study_toml)
+        expected = make_corpus(gold, frozen, Release(), purged=manifest.purged)
         settings, _ = settings_of_rounds(today, rounds)
         built = {
             name: tables.frame(pq.read_table(places.table(name)))
@@ -170,11 +174,15 @@ def _check_rounds(manifest: Manifest, files: Mapping[str, bytes], release: Path 
         }
         if FACTS in files:
             facts = from_json(files[FACTS])
-            told = recall_sentences(recall, gold_of(rounds), settings.labels) == list(facts.recall)
+            told = recall_sentences(recall, gold, settings.labels) == list(facts.recall)
             of_recall = [Check("what the card says of recall is what its rounds say", told)] if recall else []
             checks += [
                 *_facts(facts, places, rounds),
                 *_tables(facts, places, built),
+                Check(
+                    "the labels of the rounds are those of the card",
+                    facts.label_sets == label_sets_of(now.sets),
+                ),
                 _settings(facts, settings),
                 *of_recall,
             ]

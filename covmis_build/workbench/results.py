@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from covmis_build.study.study import Study
 
-BASED_ON = (*TABLES, *ROUNDS, "annotation/recall/*/*", "data/release/checksums.txt")
+BASED_ON = (*TABLES, *ROUNDS, "annotation/recall/*/*", "annotation/relabel/*/*", "data/release/checksums.txt")
 FILES = ("data/release/**/*", "annotation/*/*/report.*", "annotation/*/summary.*")
 """What can be taken away: the release, and reports on agreement."""
 TO_SEND = ("annotation/*/*/sheets/*", "annotation/*/*/guideline.md")
@@ -45,6 +45,8 @@ def results(request: Request) -> Response:
             f"estimates {sorted(stages.items())}", BASED_ON, lambda: study.estimate(by=["claim", "month"])
         )
         rows = figures.shares[figures.shares["estimand"] == of]
+        labels = tuple(dict.fromkeys(rows.loc[rows["scope"] == "pool", "label"]))
+        label = asked["label"] if asked.get("label") in labels else labels[0]
         shown |= {"estimates": figures, "pool": _rows(rows, "pool")}
         shown["claims"] = sorted(_rows(rows, "claim", label), key=lambda row: (-row.share, row.name))
         shown["months"] = {name: _rows(rows, "month", name) for name in labels}

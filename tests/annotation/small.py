@@ -114,11 +114,20 @@ def study(folder: Path, settings: str = "", claims: int = 4, per_claim: int = 6)
         folder / "study.toml",
         f'title = "Small & <b>bold</b>"\n[annotation]\nclaims_per_round = 2\nchannel = "csv"\n{settings}',
     )
-    storage.write_text(folder / "annotation" / "guideline.md", "Label the stance.\n\nfavor: supports it.\n")
+    write_guideline(folder)
     for name, frame in sampled(claims, per_claim).items():
         storage.write_table(folder / "data" / "build" / f"{name}.parquet", frame, name)
     as_if_run(folder)
     return folder
+
+
+def write_guideline(folder: Path) -> None:
+    """Write a guideline that defines the labels of the study's settings."""
+    labels = open_study(folder).settings.labels.values  # noqa: PD011 - a setting
+    told = "".join(f"{label}: as its name says.\n" for label in labels if label != "favor")
+    storage.write_text(
+        folder / "annotation" / "guideline.md", f"Label the stance.\n\nfavor: supports it.\n{told}"
+    )
 
 
 def as_if_run(folder: Path) -> None:

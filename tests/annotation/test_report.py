@@ -59,7 +59,8 @@ def test_the_report_names_target_guideline_and_one_number(tmp_path):
         covmis(tmp_path, "round", "push")
         label_both(tmp_path, number, differ=lambda item: item.endswith("3"))
         covmis(tmp_path, "round", "pull")
-        (tmp_path / "annotation" / "guideline.md").write_text("Label the stance.\n\nfavor: holds it true.\n")
+        guideline = tmp_path / "annotation" / "guideline.md"
+        guideline.write_text(guideline.read_text().replace("supports it", "holds it true"))
     report = open_study(tmp_path).round().report()
     assert any(told.startswith("Target 0.3 ") for told in report.sentences)
     assert "since round 001" in report.guideline
