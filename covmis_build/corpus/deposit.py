@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 UPLOAD = "upload"
 CHECKLIST = "CHECKLIST.md"
+IDS_ONLY = "ids only, no texts of posts"
 
 
 def make_deposit(release: Path, folder: Path) -> Path:
@@ -61,7 +62,7 @@ def release_checks(options: Release, sealed: Mapping[str, bool]) -> list[Release
     reserve = "no DOI yet: reserve one, set [release] doi, and release again, so that the citation has it"
     return [
         *checks,
-        ReleaseCheck(not options.text, "ids only, no texts of posts", terms),
+        ReleaseCheck(not options.text, IDS_ONLY, terms),
         ReleaseCheck(bool(options.doi), "a DOI", reserve),
     ]
 

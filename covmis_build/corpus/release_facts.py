@@ -116,6 +116,21 @@ class Difference:
         return f"{self.setting} was {self.then} for {rounds} and is {self.now} now"
 
 
+@dataclass(frozen=True, slots=True)
+class Reworded:
+    """A claim whose text in the claim list is no longer the one that people judged."""
+
+    claim: str
+    judged: str
+    """The text in its rounds, which is published."""
+    now: str
+    rounds: tuple[str, ...]
+
+    def __str__(self) -> str:
+        rounds = f"round{'s' * (len(self.rounds) > 1)} {', '.join(self.rounds)}"
+        return f"the text of claim {self.claim} was changed after {rounds}"
+
+
 @dataclass(frozen=True)
 class ReleaseFacts:
     """Facts about a release besides its rows."""
@@ -131,6 +146,8 @@ class ReleaseFacts:
     annotation: options.Annotation = field(default_factory=options.Annotation)
     differences: Sequence[Difference] = ()
     """Settings that changed since; the other fields have those that governed the data."""
+    reworded: Sequence[Reworded] = ()
+    """Claims that are published in the text that people judged, which is not today's."""
     flow: Sequence[FlowStep] = ()
     rounds: Sequence[RoundFacts] = ()
     kappa: Coefficient | None = None
@@ -213,11 +230,17 @@ def period(corpus: pd.DataFrame) -> tuple[str, str]:
     return (days[0], days[-1]) if days else ("", "")
 
 
+LATER = ("reworded",)
+"""Facts that releases before 0.3 do not have: written only where there are any, so that root hashes of older ones hold."""
+
+
 def to_json(facts: ReleaseFacts) -> str:
     """Return the facts as in facts.json."""
     import msgspec
 
-    return msgspec.json.format(msgspec.json.encode(facts), indent=1).decode() + "\n"
+    told = msgspec.to_builtins(facts)
+    told = {name: value for name, value in told.items() if value or name not in LATER}
+    return msgspec.json.format(msgspec.json.encode(told), indent=1).decode() + "\n"
 
 
 def hashed(facts: ReleaseFacts) -> bytes:

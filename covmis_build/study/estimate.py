@@ -32,7 +32,7 @@ from covmis_build.sampling.ledger import grown, read_ledger
 from covmis_build.stats.regression import LOGISTIC
 from covmis_build.study.beside import pool_of
 from covmis_build.study.labelled import labelled_items
-from covmis_build.study.recall import report_of_rounds
+from covmis_build.study.recall_report import report_of_rounds
 from covmis_build.study.round_settings import settings_of_rounds, with_all_draws
 
 if TYPE_CHECKING:

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from covmis_build.claims.lint import Findings
     from covmis_build.claims.selection import Selection
     from covmis_build.collecting.cost import Estimate
-    from covmis_build.corpus.deposit import ReleaseCheck
     from covmis_build.engine import Progress
     from covmis_build.estimation.regression import Regression
     from covmis_build.estimation.shares import Estimates
@@ -50,6 +49,7 @@ if TYPE_CHECKING:
     from covmis_build.settings import Settings
     from covmis_build.study.add_posts import AddedPosts
     from covmis_build.study.archive import ArchivePosts
+    from covmis_build.study.check_release import CheckedRelease
     from covmis_build.study.claims import ImportedClaims, LookedAt
     from covmis_build.study.collect import Collected, LookedUp, PricedList
     from covmis_build.study.hydrate import Hydration
@@ -904,7 +904,7 @@ class Study:
         The corpus comes in three formats, with statistics, metadata and checksums, in data/release/.
 
         Uses the posts as they were frozen in the rounds. Purged posts are excluded and counted. Fails if a sealed round was
-        changed.
+        changed. --check names what the release does not tell of the study as it is now.
 
         Example: covmis release --bundle
         """
@@ -912,11 +912,19 @@ class Study:
 
         return release(self, text=text, bundle=bundle, deposit=deposit, sign=sign, run=run, progress=progress)
 
-    def release_checks(self) -> list[ReleaseCheck]:
-        """Check the requirements of a release, with a remedy for each one not met."""
-        from covmis_build.study.release import checks
+    def check_release(self) -> CheckedRelease:
+        """Compare data/release with the study as it is now; write nothing. Exit code 1 if they differ."""
+        from covmis_build.study.check_release import check_release
 
-        return checks(self)
+        return check_release(self)
+
+    def differing_release(self) -> list[str]:
+        """Return what data/release does not tell of the study as it is now, a sentence each; nothing without a release."""
+        if not any(self.places.release.glob("*")):
+            return []
+        from covmis_build.study.check_release import differences
+
+        return differences(self)
 
     def bundle(self) -> Path:
         """Release with a bundle.zip that contains everything for a rebuild. Returns its path."""

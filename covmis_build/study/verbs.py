@@ -148,7 +148,16 @@ VERBS = {
     "recall plan": Verb(f"{_RECALL}plan"),
     "recall draw": Verb(f"{_RECALL}draw"),
     "recall report": Verb(f"{_RECALL}report"),
-    "release": Verb(f"{_STUDY}release"),
+    "release": Verb(
+        f"{_STUDY}release",
+        (
+            Choice(
+                f"{_STUDY}check_release",
+                "check",
+                About("Instead: compare what was released with the study; exit code 1 if they differ."),
+            ),
+        ),
+    ),
     "verify": Verb("study.verify:verify"),
     "hydrate": Verb(f"{_STUDY}hydrate"),
     "export": Verb("workbench.export:export"),

@@ -38,8 +38,8 @@ from covmis_build.report.result import Result
 from covmis_build.sampling import draw
 from covmis_build.study.beside import weights_of
 from covmis_build.study.estimate import figures_of
-from covmis_build.study.recall import recall_sentences
-from covmis_build.study.release import counted_facts
+from covmis_build.study.recall_report import recall_sentences
+from covmis_build.study.released import counted_facts
 from covmis_build.study.round_settings import settings_of_rounds, with_all_draws
 from covmis_build.study.study import open_study
 
