@@ -21,7 +21,7 @@ from covmis_build.estimation.label_error import answers_table
 from covmis_build.estimation.page import check_formats, written
 from covmis_build.estimation.predictions import Predictions, check_not_leaked, cross_fitted, predictions_for
 from covmis_build.estimation.regression import FORMATS, Formula, Regression, regression, with_covariates
-from covmis_build.estimation.scopes import check_scopes
+from covmis_build.estimation.scopes import check_scopes, untimed
 from covmis_build.estimation.shares import Estimates, estimates, with_parts
 from covmis_build.evaluation.label_files import read_rows
 from covmis_build.options import RANKED
@@ -112,6 +112,7 @@ def estimate(  # noqa: PLR0913 - every option is named
         for difference in differences
         if difference.setting.startswith(("[sampling]", "[labels] automatic"))
     ]
+    warnings += untimed(scopes, labelled["created_at"].fillna(""))
     warnings += provisional(rounds)
     warnings += beyond_the_draws(study, frozen, pool)
     if (figures.shares["r_squared"] >= MOST_EXPLAINED).any():
