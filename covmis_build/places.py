@@ -52,6 +52,10 @@ class Places:
     """Label Studio's form."""
     rounds = _Below("annotation/rounds")
     """One folder per round."""
+    discarded = _Below("annotation/discarded")
+    """Rounds that were taken back with their labels: only a purge reads them."""
+    intents = _Below("data/intents")
+    """What commands that are at work have begun; see `study/intents.py`."""
     notes = _Below("data/collect")
     """The records of collecting, one folder per platform."""
     build = _Below("data/build")
@@ -66,8 +70,9 @@ class Places:
 
     @property
     def frozen(self) -> list[Path]:
-        """Frozen items of all rounds of every kind; they contain texts."""
-        return sorted(self.rounds.parent.glob("*/*/items.parquet"))
+        """Frozen items of all rounds of every kind, also of those taken back; they contain texts."""
+        live = self.rounds.parent.glob("*/*/items.parquet")
+        return [*sorted(live), *sorted(self.discarded.glob("*/*/*/items.parquet"))]
 
     @property
     def archives(self) -> list[Path]:

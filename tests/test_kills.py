@@ -59,11 +59,12 @@ KEPT_IDS = re.compile(r"annotation/(rounds|recall)/.*\.(parquet|json)|queries/pu
 
 @dataclass
 class Command:
-    """A command: the study that it finds, the call, whether it is needed once more, and the author to be forgotten."""
+    """A command: the study that it finds, the call, and the author to be forgotten."""
 
     prepare: Callable[[Path], object]
     act: Callable[[Path], object]
-    done: Callable[[Path], bool] = lambda folder: False
+    another: bool = False
+    """Called again by somebody who has been told its result, it makes another round."""
     author: str = AUTHOR
     posts: tuple[str, ...] = ()
     """To be forgotten as well: of a list of ids that nobody has looked up yet, nobody knows the author."""
@@ -513,8 +514,7 @@ COMMANDS: dict[str, Callable[[dict], Command]] = {
     "run": lambda _: Command(run_study, run),
     "run anew": lambda _: Command(run_before, run),
     "round open": lambda _: Command(
-        lambda folder: forgettable(folder, NUMBER), lambda folder: open_study(folder).open_round(),
-        lambda folder: bool(open_study(folder).rounds),
+        lambda folder: forgettable(folder, NUMBER), lambda folder: open_study(folder).open_round(), another=True
     ),
     "round push csv": lambda _: Command(opened, verb("push")),
     "round push html": lambda _: Command(opened, verb("push", channel="html")),
@@ -530,16 +530,12 @@ COMMANDS: dict[str, Callable[[dict], Command]] = {
     "round adjudicate, second": lambda _: Command(discussed, verb("adjudicate")),
     "round seal": lambda _: Command(settled, verb("seal")),
     "release": lambda _: Command(sealed, lambda folder: open_study(folder).release(bundle=True, deposit=True)),
-    "round reopen": lambda _: Command(sealed, reopen, lambda folder: not open_study(folder).round().sealed),
+    "round reopen": lambda _: Command(sealed, reopen),
     "round seal anew": lambda _: Command(reopened, verb("seal")),
-    "round open, training": lambda _: Command(
-        sealed, train, lambda folder: (folder / "annotation/training/t001/items.parquet").exists()
-    ),
+    "round open, training": lambda _: Command(sealed, train, another=True),
     "round report, training": lambda _: Command(trained, lambda folder: open_study(folder).round("t1").report()),
     "estimate": lambda _: Command(sealed, estimate),
-    "new": lambda _: Command(
-        to_collect, lambda folder: new_study(folder / "mine"), lambda folder: (folder / "mine/study.toml").exists()
-    ),
+    "new": lambda _: Command(to_collect, lambda folder: new_study(folder / "mine")),
     "a setting": lambda _: Command(opened, lambda folder: open_study(folder).change(seed=7)),
     "claims select": lambda _: Command(opened, typed("claims", "select", "--top", "1")),
     "queries set": lambda _: Command(opened, typed("queries", "set", "c1", "mast virus")),
@@ -559,9 +555,7 @@ COMMANDS: dict[str, Callable[[dict], Command]] = {
         trained_model, typed("model", "predict", "@/models/bow", "@/train.csv", "--out", "@/said.csv")
     ),
     "recall plan": lambda _: Command(recall_before, lambda folder: open_study(folder).recall().plan(labels=2)),
-    "recall draw": lambda _: Command(
-        recall_before, draw, lambda folder: any(folder.glob("annotation/recall/r001/items.parquet"))
-    ),
+    "recall draw": lambda _: Command(recall_before, draw),
     "posts import": lambda _: Command(lambda folder: forgettable(folder, NUMBER), import_posts),
     "claims import": lambda _: Command(lambda folder: forgettable(folder, NUMBER), import_claims),
     "purge posts": lambda _: Command(released, lambda folder: purge(folder, posts=[GONE])),
@@ -581,24 +575,17 @@ COMMANDS: dict[str, Callable[[dict], Command]] = {
         labelled={"a1": "favor", "a2": "against"},
     ),
     "round open, predictions": lambda _: Command(
-        with_predictions, typed("round", "open", "--predictions", "@/said.csv"), lambda folder: bool(open_study(folder).rounds)
+        with_predictions, typed("round", "open", "--predictions", "@/said.csv"), another=True
     ),
     "recall draw, more": lambda _: Command(
-        recall_drawn, lambda folder: open_study(folder).recall().draw(labels=8, labels_found=1),
-        lambda folder: any(folder.glob("annotation/recall/r002/items.parquet")),
+        recall_drawn, lambda folder: open_study(folder).recall().draw(labels=8, labels_found=1)
     ),
     "recall report": lambda _: Command(recall_labelled, typed("recall", "report", "--html")),
     "queries try": lambda _: Command(run_study, typed("queries", "try")),
-    "claims lint": lambda _: Command(
-        to_lint, typed("claims", "lint", "--accept", "correct:c1"),
-        lambda folder: "correct: was" in (folder / "queries/claims.csv").read_text(),
-    ),
-    "posts add": lambda _: Command(
-        to_add, typed("posts", "add", "@/mine.jsonl"), lambda folder: (folder / "data/archive/mine.jsonl").exists()
-    ),
+    "claims lint": lambda _: Command(to_lint, typed("claims", "lint", "--accept", "correct:c1")),
+    "posts add": lambda _: Command(to_add, typed("posts", "add", "@/mine.jsonl")),
     "new, from": lambda _: Command(
-        to_rebuild, typed("new", "@/mine", "--from", "covmis-stance", "--files", "@/published"),
-        lambda folder: (folder / "mine/study.toml").exists(),
+        to_rebuild, typed("new", "@/mine", "--from", "covmis-stance", "--files", "@/published")
     ),
     "status, published": lambda _: Command(rebuilt, lambda folder: open_study(folder / "mine").beside_published(folder / "published")),
     "export": lambda _: Command(released, typed("export", "posts")),
@@ -677,11 +664,17 @@ def survives(
     command = prepared.command
     shutil.copytree(prepared.before, folder)
     _set(command.server, prepared.there)
-    disturbed(folder, lambda: command.act(folder))
+    told = folder.with_name(f"{folder.name}-told")
+
+    def act() -> None:
+        command.act(folder)
+        told.touch()
+
+    disturbed(folder, act)
     if command.server:
         time.sleep(0.05)  # what it has been sent it still does
     again = Path(shutil.copytree(folder, folder.with_name(f"{folder.name}-purged"))) if purged else folder
-    killing.done(lambda: told_and_done(command, folder))
+    killing.done(lambda: looked_and_done(command, folder, told=told.exists()))
     assert left(folder) == prepared.after
     assert _on(command.server) == prepared.there_after
     if purged:
@@ -693,11 +686,14 @@ def survives(
     shutil.rmtree(folder)
 
 
-def told_and_done(command: Command, folder: Path) -> None:
-    """What a person does next: looks where the study stands, and calls the command again where it is needed."""
+def looked_and_done(command: Command, folder: Path, *, told: bool) -> None:
+    """What a person does next: looks where the study stands, and calls the command again.
+
+    Only of a command that makes another each time, and whose result was told, nobody does: every other call must change nothing.
+    """
     if not (folder / "queries/purge-journal.jsonl").exists():
         open_study(folder).status()
-    if not command.done(folder):
+    if not (told and command.another):
         command.act(folder)
 
 

@@ -25,7 +25,7 @@ def in_context(
     `known` names the posts known to quote or answer one; items that contain a purged text are found as well. Call it
     before the purge, because it compares with the texts.
     """
-    frozen_items = [round_.items() for round_ in record.every_round(rounds)]
+    frozen_items = [round_.items() for round_ in record.kept_rounds(rounds)]
     purged = set(post_ids)
     texts = {
         text for frozen in frozen_items for text in frozen.loc[frozen["post_id"].isin(purged), "text"]
@@ -51,7 +51,7 @@ def forget_context(
     Other authors' texts and labels stay. The salt is removed, so that seals still verify.
     """
     count, purged = 0, set(post_ids)
-    for round_ in record.every_round(rounds):
+    for round_ in record.kept_rounds(rounds):
         frozen = round_.items()
         others = ~frozen["post_id"].isin(purged)
         touched = frozen["post_id"].isin(())
@@ -99,7 +99,15 @@ def forget_pairs(rounds: Path, post_ids: Collection[str]) -> int:
 
     Drawn pairs keep their id like frozen items, because labels refer to it.
     """
-    count, home = 0, record.RoundKind.RECALL.folder(rounds)
+    homes = [
+        record.RoundKind.RECALL.folder(rounds),
+        *sorted(rounds.with_name(record.DISCARDED).glob("*/recall")),
+    ]
+    return sum(_forget_pairs(home, post_ids) for home in homes)
+
+
+def _forget_pairs(home: Path, post_ids: Collection[str]) -> int:
+    count = 0
     # a later round's frame includes pairs that an earlier round drew
     drawn = {item for path in home.glob("*/items.parquet") for item in storage.read_column(path, "item_id")}
     for path in sorted(home.glob(f"*/{record.FRAME}")):

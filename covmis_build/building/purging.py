@@ -399,10 +399,14 @@ class Where(StrEnum):
     ELSEWHERE = "elsewhere"
 
 
+def _of_rounds(places: Places) -> list[Path]:
+    return [*(kind.folder(places.rounds) for kind in RoundKind), places.discarded]
+
+
 def _where(places: Places, path: Path) -> Where:
     if any(path.is_relative_to(place) for place in places.archives):
         return Where.ARCHIVE
-    if any(path.is_relative_to(kind.folder(places.rounds)) for kind in RoundKind):
+    if any(path.is_relative_to(place) for place in _of_rounds(places)):
         return Where.ROUNDS
     made = (places.build, places.release, places.deposit, places.notes)
     return Where.MADE if any(path.is_relative_to(place) for place in made) else Where.ELSEWHERE

@@ -29,6 +29,8 @@ from covmis_build.queries.suggest import READ
 from covmis_build.ranking.guide import Guide, fit
 from covmis_build.ranking.rank import FIRST
 from covmis_build.report.result import Result
+from covmis_build.study.intents import intent
+from covmis_build.study.open_round import opened_before
 from covmis_build.study.recall_report import facts_of, report_of_rounds, same_family
 from covmis_build.study.round import Round
 from covmis_build.study.round_settings import settings_of_tables
@@ -190,7 +192,7 @@ class Recall:
         """Sample claim–post pairs for a recall round.
 
         Annotators answer whether the post is about the claim. Every pair has a known probability, which is higher for pairs that
-        look relevant. A second draw with more --labels adds to the earlier round.
+        look relevant. A second draw with more --labels adds to the earlier round; with as many it changes nothing.
 
         Example: covmis recall draw --labels 400
         """
@@ -207,6 +209,10 @@ class Recall:
         there = frame.pairs["found"] | frame.pairs["item_id"].isin(posts["item_id"])
         frame = replace(frame, pairs=frame.pairs[there].reset_index(drop=True)).with_family()
         with study.locked_rounds("covmis recall draw"):
+            built = storage.sha256_of(study.places.table("hits"))
+            asked = intent(study.places, "recall draw", labels, labels_found, depth, model, learn, built)
+            if drawn_before := opened_before(study, asked, RoundKind.RECALL):
+                return drawn_before
             rounds = same_family(self._rounds(), frame.facts.family)
             found_labels = _found_labels(labels, labels_found)
             if learn and not rounds:
@@ -229,30 +235,30 @@ class Recall:
                 frame = frame.drawn(labels, found_labels).at_least([folder.frame() for folder in rounds])
             chosen = frame.chosen(study.settings.seed)
             chosen = chosen[~chosen["item_id"].isin(before)]
+            if chosen.empty and rounds:  # nothing that this call asks for is missing
+                return Round(study, rounds[-1].folder, done_before=True)
             if chosen.empty:
                 raise InputError(
-                    f"this frame has been drawn from with as many labels (round {rounds[-1].number})"
-                    if rounds
-                    else "there is nothing to draw from: no query finds a post, and no post shares a word with a claim",
-                    remedy="Ask for more labels (--labels)"
-                    if rounds
-                    else "Look at the archive with `covmis posts look`",
+                    "there is nothing to draw from: no query finds a post, and no post shares a word with a claim",
+                    remedy="Look at the archive with `covmis posts look`",
                 )
             number = record.next_number(study.places.rounds, RoundKind.RECALL)
             frozen = self._frozen(chosen, posts, number)
             home = RoundKind.RECALL.folder(study.places.rounds)
-            storage.write_table(home / number / record.FRAME, frame.pairs, "frame")
-            folder = record.create(
-                home,
-                frozen,
-                replace(options, annotators=options.people, per_item=1),
-                relevance_scheme(study.settings.labels),
-                GUIDELINE,
-                now=storage.moment(),
-                settings=settings_of_tables(study.places, study.settings),
-                frame=asdict(frame.facts),
-            )
-        return Round(study, folder.folder)
+            round_ = Round(study, home / number)
+            with asked.making(number, round_.is_opened):
+                storage.write_table(home / number / record.FRAME, frame.pairs, "frame")
+                record.create(
+                    home,
+                    frozen,
+                    replace(options, annotators=options.people, per_item=1),
+                    relevance_scheme(study.settings.labels),
+                    GUIDELINE,
+                    now=storage.moment(),
+                    settings=settings_of_tables(study.places, study.settings),
+                    frame=asdict(frame.facts),
+                )
+        return round_
 
     def report(
         self,
