@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.annotation.seal import Seal
     from covmis_build.annotation.training import TrainingReport
+    from covmis_build.study.discard_round import Discarded
     from covmis_build.study.of_study import OfStudy
 
 Adjudicator = Annotated[str, About("The adjudicator's code.")]
@@ -447,6 +448,12 @@ class Round(Result):
         with self.study.locked_rounds("covmis round reopen"):
             folder = reopen(self.folder, list(items), reason, now=storage.moment())
         return Reopened(self.number, sorted(folder.reopened), reason)
+
+    def discard(self, *, archive: bool = False) -> Discarded:
+        """Take this round back, if none was opened after it: `Study.discard_round`."""
+        from covmis_build.study.discard_round import discard_round
+
+        return discard_round(self.study, self.number, archive=archive)
 
     def _check_adjudicator(self, code: str) -> None:
         from covmis_build.settings import CODE

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from covmis_build.study.check_release import CheckedRelease
     from covmis_build.study.claims import ImportedClaims, LookedAt
     from covmis_build.study.collect import Collected, LookedUp, PricedList
+    from covmis_build.study.discard_round import Discarded
     from covmis_build.study.hydrate import Hydration
     from covmis_build.study.import_posts import ImportedPosts
     from covmis_build.study.keywords import SavedKeywords
@@ -677,6 +678,26 @@ class Study:
         return open_round(
             self, claims, pilot=pilot, run=run, predictions=[Path(file) for file in files], progress=progress
         )
+
+    def discard_round(
+        self,
+        which: Annotated[
+            str | int, About("The round: 2, t1 (training) or r1 (recall).", metavar="N", argument=True)
+        ],
+        *,
+        archive: Annotated[
+            bool, About("Keep its labels in annotation/discarded/, which only `covmis purge` reads.")
+        ] = False,
+    ) -> Discarded:
+        """Take back the round that was opened last.
+
+        Its posts are drawn again as if it had never been opened. A round with labels is refused, unless --archive keeps them.
+
+        Example: covmis round discard 2
+        """
+        from covmis_build.study.discard_round import discard_round
+
+        return discard_round(self, str(which), archive=archive)
 
     def verify_rounds(
         self,
