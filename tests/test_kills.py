@@ -53,7 +53,9 @@ if TYPE_CHECKING:
 
 TOKEN = "token-of-nobody"
 NUMBER = AUTHOR.rpartition(":")[2]
-KEPT_IDS = re.compile(r"annotation/(rounds|recall)/.*\.(parquet|json)|queries/purge\.csv|ids\.csv|.*\.lock")
+KEPT_IDS = re.compile(
+    r"annotation/(rounds|recall|discarded)/.*\.(parquet|json)|queries/purge\.csv|ids\.csv|.*\.lock"
+)
 """Where ids may stay: the list itself, frozen rounds whose seals need them, and a user's own file, which is named."""
 
 
@@ -63,8 +65,8 @@ class Command:
 
     prepare: Callable[[Path], object]
     act: Callable[[Path], object]
-    another: bool = False
-    """Called again by somebody who has been told its result, it makes another round."""
+    once: bool = False
+    """Called again by somebody who has been told its result, it does more (another round), or is refused (nothing to remove)."""
     author: str = AUTHOR
     posts: tuple[str, ...] = ()
     """To be forgotten as well: of a list of ids that nobody has looked up yet, nobody knows the author."""
@@ -431,7 +433,13 @@ def to_lint(folder: Path) -> None:
 
 def to_add(folder: Path) -> None:
     forgettable(folder, NUMBER)
-    (folder / "data/archive/mine.jsonl").rename(folder / "mine.jsonl")
+    (folder / "data/archive/mine.jsonl").unlink()
+
+
+def add_posts(folder: Path) -> None:
+    theirs = folder.with_name("mine.jsonl")
+    theirs.write_text(json.dumps({**tweet(1, f"Look, {SECRET}", author=int(NUMBER)), "id": GONE[2:]}) + "\n")
+    typed("posts", "add", str(theirs))(folder)
 
 
 def to_rebuild(folder: Path) -> None:
@@ -514,7 +522,7 @@ COMMANDS: dict[str, Callable[[dict], Command]] = {
     "run": lambda _: Command(run_study, run),
     "run anew": lambda _: Command(run_before, run),
     "round open": lambda _: Command(
-        lambda folder: forgettable(folder, NUMBER), lambda folder: open_study(folder).open_round(), another=True
+        lambda folder: forgettable(folder, NUMBER), lambda folder: open_study(folder).open_round(), once=True
     ),
     "round push csv": lambda _: Command(opened, verb("push")),
     "round push html": lambda _: Command(opened, verb("push", channel="html")),
@@ -532,7 +540,7 @@ COMMANDS: dict[str, Callable[[dict], Command]] = {
     "release": lambda _: Command(sealed, lambda folder: open_study(folder).release(bundle=True, deposit=True)),
     "round reopen": lambda _: Command(sealed, reopen),
     "round seal anew": lambda _: Command(reopened, verb("seal")),
-    "round open, training": lambda _: Command(sealed, train, another=True),
+    "round open, training": lambda _: Command(sealed, train, once=True),
     "round report, training": lambda _: Command(trained, lambda folder: open_study(folder).round("t1").report()),
     "estimate": lambda _: Command(sealed, estimate),
     "new": lambda _: Command(to_collect, lambda folder: new_study(folder / "mine")),
@@ -575,7 +583,7 @@ COMMANDS: dict[str, Callable[[dict], Command]] = {
         labelled={"a1": "favor", "a2": "against"},
     ),
     "round open, predictions": lambda _: Command(
-        with_predictions, typed("round", "open", "--predictions", "@/said.csv"), another=True
+        with_predictions, typed("round", "open", "--predictions", "@/said.csv"), once=True
     ),
     "recall draw, more": lambda _: Command(
         recall_drawn, lambda folder: open_study(folder).recall().draw(labels=8, labels_found=1)
@@ -583,7 +591,11 @@ COMMANDS: dict[str, Callable[[dict], Command]] = {
     "recall report": lambda _: Command(recall_labelled, typed("recall", "report", "--html")),
     "queries try": lambda _: Command(run_study, typed("queries", "try")),
     "claims lint": lambda _: Command(to_lint, typed("claims", "lint", "--accept", "correct:c1")),
-    "posts add": lambda _: Command(to_add, typed("posts", "add", "@/mine.jsonl")),
+    "posts add": lambda _: Command(to_add, add_posts),
+    "posts remove": lambda _: Command(lambda folder: forgettable(folder, NUMBER), typed("posts", "remove", "mine.jsonl"), once=True),
+    "claims remove": lambda _: Command(opened, typed("claims", "remove", "c1", "c3"), once=True),
+    "round discard": lambda _: Command(pushed, typed("round", "discard", "1"), once=True),
+    "round discard, archive": lambda _: Command(pulled, typed("round", "discard", "1", "--archive"), once=True),
     "new, from": lambda _: Command(
         to_rebuild, typed("new", "@/mine", "--from", "covmis-stance", "--files", "@/published")
     ),
@@ -689,11 +701,11 @@ def survives(
 def looked_and_done(command: Command, folder: Path, *, told: bool) -> None:
     """What a person does next: looks where the study stands, and calls the command again.
 
-    Only of a command that makes another each time, and whose result was told, nobody does: every other call must change nothing.
+    Nobody does who was told that a round is open, or what was removed; every other second call must change nothing.
     """
     if not (folder / "queries/purge-journal.jsonl").exists():
         open_study(folder).status()
-    if not (told and command.another):
+    if not (told and command.once):
         command.act(folder)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -24,7 +23,6 @@ from covmis_build.files.reading import read_table
 from covmis_build.queries.build import build_queries
 from covmis_build.report.result import Result
 from covmis_build.report.summary import Listing
-from covmis_build.study.intents import intent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from covmis_build.report.summary import Summary
-    from covmis_build.study.intents import Intent
     from covmis_build.study.of_study import OfStudy
 
 
@@ -316,23 +313,10 @@ def lint_claims(study: OfStudy, *, accept: Sequence[str]) -> Findings:
         claims = read_claims(study.places.claims_csv, "csv")
         findings = lint(claims)
         if accept:
-            path = study.places.claims_csv
-            asked = intent(study.places, "claims lint", list(accept))
-            if asked.begun == storage.sha256_of(path):  # carried out by a call that could not tell it
-                asked.finish()
-            else:
-                claims = carry_out(claims, findings.to_frame(), accept)
-                _write_claims(study, asked, claims)
+            claims = carry_out(claims, findings.to_frame(), accept)
+            storage.write_bytes(study.places.claims_csv, claims_csv(claims))
             findings = replace(lint(claims), accepted=tuple(accept))
     return findings
-
-
-def _write_claims(study: OfStudy, asked: Intent, claims: pd.DataFrame) -> None:
-    """Write the claim list, noting by its hash what is written."""
-    path, data = study.places.claims_csv, claims_csv(claims)
-    digest = hashlib.sha256(data).hexdigest()
-    with asked.making(digest, lambda: storage.sha256_of(path) == digest):
-        storage.write_bytes(path, data)
 
 
 def select_claims(study: OfStudy, top: int) -> Selection:

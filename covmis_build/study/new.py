@@ -38,7 +38,8 @@ def new_study(folder: Path, title: str, own: Mapping[Path, bytes] | None = None)
     for path in half:
         storage.remove(path)
     for path, data in texts.items():
-        storage.write_bytes(path, data)
+        if path not in ours:
+            storage.write_bytes(path, data)
     return [path.relative_to(folder).as_posix() for path in texts]
 
 

@@ -63,6 +63,8 @@ if TYPE_CHECKING:
     from covmis_build.study.rebuilding import BesidePublished, Rebuilding
     from covmis_build.study.recall import Recall
     from covmis_build.study.release import Released
+    from covmis_build.study.remove_claims import RemovedClaims
+    from covmis_build.study.remove_posts import RemovedPosts
     from covmis_build.study.round import Round
     from covmis_build.study.rounds import VerifiedRounds
     from covmis_build.study.run import Ran
@@ -435,6 +437,23 @@ class Study:
 
         return import_posts(self, file, progress)
 
+    def remove_posts(
+        self,
+        file: Annotated[
+            str,
+            About("A file of the archive, as `covmis posts add` named it.", metavar="FILE", argument=True),
+        ],
+    ) -> RemovedPosts:
+        """Take a file of posts out of the archive, and delete it.
+
+        Names the claims that lose posts, and the rounds in which some are frozen: these keep them.
+
+        Example: covmis posts remove posts.csv
+        """
+        from covmis_build.study.remove_posts import remove_posts
+
+        return remove_posts(self, file)
+
     # The claim list and its queries
 
     def import_claims(
@@ -476,6 +495,21 @@ class Study:
         from covmis_build.study.claims import LookedAt
 
         return LookedAt(read_list(Path(claims), form, _chosen(columns, text)))
+
+    def remove_claims(
+        self,
+        claims: Annotated[Sequence[str] | str, About("Ids of claims.", metavar="ID...", argument=True)],
+    ) -> RemovedClaims:
+        """Take claims out of the claim list.
+
+        Labels that people gave their posts stay in the record, and are in no figure. To leave a claim out for now, write
+        `no` into its column `selected`.
+
+        Example: covmis claims remove 12
+        """
+        from covmis_build.study.remove_claims import remove_claims
+
+        return remove_claims(self, _several(claims))
 
     def lint_claims(
         self,

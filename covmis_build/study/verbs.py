@@ -93,6 +93,7 @@ VERBS = {
     ),
     "claims lint": Verb(f"{_STUDY}lint_claims"),
     "claims select": Verb(f"{_STUDY}select_claims"),
+    "claims remove": Verb(f"{_STUDY}remove_claims"),
     "posts look": Verb(f"{_STUDY}look"),
     "posts add": Verb(
         f"{_STUDY}add_posts",
@@ -104,6 +105,7 @@ VERBS = {
             ),
         ),
     ),
+    "posts remove": Verb(f"{_STUDY}remove_posts"),
     "queries show": Verb(f"{_STUDY}show_queries"),
     "queries try": Verb(
         f"{_STUDY}try_queries",
