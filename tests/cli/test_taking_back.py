@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import pytest
 
 from covmis_build.errors import InputError
+from covmis_build.study.intents import until_told
 from covmis_build.study.study import open_study
 from tests.annotation.small import covmis, sealed
+from tests.annotation.small import study as opening
 from tests.servers.x import post
 from tests.small_study import small_study
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 CLAIM = "planted,Somebody planted words.,en,planted words,,,,,yes,\n"
 
@@ -39,6 +45,26 @@ def study(tmp_path):
     for name in ("theirs.jsonl", "more.jsonl"):
         assert study.add_posts(tmp_path / name).added
     return study
+
+
+def killed_before_it_tells(act: Callable[[], object]) -> None:
+    """Do it as the command line does, and end before a word is printed."""
+    waits = until_told()
+    waits.__enter__()
+    act()
+    assert not waits.__exit__(KeyboardInterrupt, KeyboardInterrupt(), None)
+
+
+def test_a_round_that_nobody_was_told_of_is_not_opened_twice(tmp_path):
+    folder = opening(tmp_path)
+    killed_before_it_tells(open_study(folder).open_round)
+    again = covmis(folder, "round", "open")
+    assert (again["round"], again["done_before"]) == ("001", True)
+    assert open_study(folder).open_round().number == "002", "the first was told of: this is another"
+    killed_before_it_tells(lambda: open_study(folder).discard_round(2))
+    open_study(folder).round().push()
+    assert covmis(folder, "round", "discard", "2")["done_before"]
+    assert not list((folder / "data/intents").iterdir())
 
 
 def test_a_file_of_posts_is_there_once_under_whatever_name(study, tmp_path):
