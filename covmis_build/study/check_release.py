@@ -57,14 +57,14 @@ class CheckedRelease(Result):
     def summary(self) -> Summary:
         """Return whether the release is that of the study now, and what it lacks."""
         lacking = [check.remedy for check in self.checks if not check.passed]
-        if not self.is_there:
-            told = ["There is no release yet: `covmis release` writes it."]
-        elif self.differences:
+        if self.differences:
             told = [
                 f"{self.folder} is not what the study is now:",
                 *(f"  {each}" for each in self.differences),
                 "`covmis release` writes it again.",
             ]
+        elif not self.is_there:
+            told = ["There is no release yet: `covmis release` writes it."]
         else:
             told = [f"{self.folder} is what the study is now."]
         return [*told, *(["Before it is published:"] if lacking else []), *(f"  {each}" for each in lacking)]
