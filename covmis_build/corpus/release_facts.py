@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build import options
 from covmis_build.corpus.release import LeftOut  # noqa: TC001 - as above
+from covmis_build.corpus.reworded import Reworded  # noqa: TC001 - as above
 from covmis_build.stats.intervals import Interval  # noqa: TC001 - as above
 
 if TYPE_CHECKING:
@@ -114,21 +115,6 @@ class Difference:
     def __str__(self) -> str:
         rounds = f"round{'s' * (len(self.rounds) > 1)} {', '.join(self.rounds)}"
         return f"{self.setting} was {self.then} for {rounds} and is {self.now} now"
-
-
-@dataclass(frozen=True, slots=True)
-class Reworded:
-    """A claim whose text in the claim list is no longer the one that people judged."""
-
-    claim: str
-    judged: str
-    """The text in its rounds, which is published."""
-    now: str
-    rounds: tuple[str, ...]
-
-    def __str__(self) -> str:
-        rounds = f"round{'s' * (len(self.rounds) > 1)} {', '.join(self.rounds)}"
-        return f"the text of claim {self.claim} was changed after {rounds}"
 
 
 @dataclass(frozen=True)

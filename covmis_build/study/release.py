@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.corpus.release import LeftOut
-    from covmis_build.corpus.release_facts import Difference, Reworded
+    from covmis_build.corpus.release_facts import Difference
+    from covmis_build.corpus.reworded import Reworded
     from covmis_build.engine import Progress
     from covmis_build.options import Release
     from covmis_build.places import Places

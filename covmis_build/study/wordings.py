@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from covmis_build.claims.lists import read_claims
-from covmis_build.corpus.release_facts import Reworded
+from covmis_build import storage
+from covmis_build.claims.lists import claim_texts
+from covmis_build.corpus.reworded import Reworded
 from covmis_build.errors import InputError
 
 if TYPE_CHECKING:
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from covmis_build.places import Places
 
 
+PAIR = ["claim_id", "claim"]
+
+
 def reworded(places: Places, rounds: Sequence[RoundFolder]) -> tuple[Reworded, ...]:
     """Return the claims of the list whose text differs from the one in their rounds; pilots do not count.
 
@@ -22,14 +26,13 @@ def reworded(places: Places, rounds: Sequence[RoundFolder]) -> tuple[Reworded, .
     """
     counted = [round_ for round_ in rounds if not round_.pilot]
     try:
-        claims = read_claims(places.claims_csv, "csv")
-    except InputError:
+        now = claim_texts(places.claims_csv)
+    except (InputError, FileNotFoundError):
         return ()
-    now = dict(zip(claims["claim_id"], claims["text"], strict=True))
     judged: dict[tuple[str, str], list[str]] = {}
     for round_ in counted:
-        texts = round_.items()[["claim_id", "claim"]].drop_duplicates()
-        for claim, text in texts.itertuples(index=False):
+        frozen = storage.read_parquet(round_.folder / "items.parquet", PAIR, storage.RESTORED, only=PAIR)
+        for claim, text in sorted(set(zip(*(frozen.column(name).to_pylist() for name in PAIR), strict=True))):
             if claim in now and now[claim] != text:
                 judged.setdefault((claim, text), []).append(round_.number)
     return tuple(
