@@ -5,6 +5,7 @@ labels.parquet    every label; only appended              sheets/           file
 decisions.parquet the gold labels with their sources      report.*          agreement
 guideline.md      the guideline as last sent              seal.json         the seal
 frame.parquet     in a recall round: the sampling frame, all pairs with their probabilities
+population.parquet  the posts that the round's draws could choose
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 
 
 FRAME = "frame.parquet"
+POPULATION = "population.parquet"
 DISCARDED = "discarded"
 """Folder of rounds taken back with their labels: in each of its folders a round lies as it did in annotation/."""
 
@@ -246,6 +248,10 @@ class RoundFolder:
     def frame(self) -> pd.DataFrame:
         """In a recall round: all pairs of the sampling frame with their probabilities, so that later draws can be combined."""
         return storage.read_table(self.folder / FRAME, "frame")
+
+    def population(self) -> pd.DataFrame:
+        """The posts that the draws of this round could choose; empty for rounds from before 0.3."""
+        return storage.read_table(self.folder / POPULATION, "population")
 
     def draws(self) -> pd.DataFrame:
         """The draws for this round, and draws since the previous round that added nothing."""

@@ -46,8 +46,18 @@ PLAIN = (
     "annotation/rounds/summary.json",
     "annotation/rounds/draws.parquet",
 )
-ROUND_FILES = ("round.json", "guideline.md", "decisions.parquet", "report.json", "seal.json", "frame.parquet")
-SEALED_FILES = tuple(name for name in ROUND_FILES if name not in {"round.json", "frame.parquet"})
+ROUND_FILES = (
+    "round.json",
+    "guideline.md",
+    "decisions.parquet",
+    "report.json",
+    "seal.json",
+    "frame.parquet",
+    "population.parquet",
+)
+SEALED_FILES = tuple(
+    name for name in ROUND_FILES if name not in {"round.json", "frame.parquet", "population.parquet"}
+)
 """Files that a reopened round keeps from an earlier seal."""
 EMPTIED = ("items.parquet", "labels.parquet")
 """Files of a round that are included without texts and remarks."""

@@ -247,7 +247,7 @@ def _of_round(then: RoundFacts | None, now: RoundFacts) -> str:
 def _of_rows(
     study: OfStudy, folder: Path, facts: ReleaseFacts | None, rounds: Sequence[RoundFolder]
 ) -> Iterator[str]:
-    """Compare the released rows with those that the rounds give now."""
+    """Compare the released rows with those that the rounds give now. Their weights follow from what is compared elsewhere."""
     released = read_corpus(folder / "corpus.parquet").set_index("item_id")
     options = facts.release if facts else study.settings.release
     now = corpus_of(study, rounds, options).corpus.set_index("item_id")
@@ -256,7 +256,7 @@ def _of_rows(
         "got a final label": len(now.index.difference(released.index)),
         "are no longer in the corpus": len(released.index.difference(now.index)),
         "have another final label, or got it otherwise": _differing(released, now, both, ["label", "how"]),
-        "have another weight": _differing(released, now, both, ["weight"]),
+        "have another chance of having been drawn": _differing(released, now, both, ["p_sample"]),
     }
     for what, count in counts.items():
         if count:
@@ -264,8 +264,8 @@ def _of_rows(
 
 
 def _differing(then: pd.DataFrame, now: pd.DataFrame, items: pd.Index[Any], columns: list[str]) -> int:
-    """Count items whose values in these columns differ; weights as far as a CSV file keeps them."""
+    """Count items whose values in these columns differ; chances as far as a CSV file keeps them."""
     was, today = then.loc[items, columns], now.loc[items, columns]
-    if columns == ["weight"]:
-        return int(((was["weight"] - today["weight"]).abs() > CLOSE * today["weight"]).sum())
+    if columns == ["p_sample"]:
+        return int(((was["p_sample"] - today["p_sample"]).abs() > CLOSE).sum())
     return int((was.astype(str) != today.astype(str)).any(axis=1).sum())
