@@ -8,8 +8,9 @@ from covmis_build import storage
 from covmis_build.corpus.bundle import zipped
 from covmis_build.corpus.card_sections import WISHED
 from covmis_build.corpus.markdown import markdown
-from covmis_build.corpus.publish import CHECKSUMS, FACTS, HUGGING_FACE
+from covmis_build.corpus.publish import HUGGING_FACE
 from covmis_build.corpus.release_facts import from_json
+from covmis_build.places import CHECKSUMS, FACTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

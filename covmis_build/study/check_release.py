@@ -7,24 +7,24 @@ Nothing else is kept for the comparison, so that releases of earlier versions ar
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.annotation import round_folder
 from covmis_build.annotation.round_folder import RoundKind
 from covmis_build.annotation.seal import verify_chain
-from covmis_build.corpus.bundle import TABLES
 from covmis_build.corpus.convert import read_corpus
-from covmis_build.corpus.deposit import IDS_ONLY, UPLOAD, ReleaseCheck, release_checks
+from covmis_build.corpus.deposit import IDS_ONLY, ReleaseCheck, release_checks
 from covmis_build.corpus.phrases import listed
-from covmis_build.corpus.publish import CHECKSUMS, FACTS
 from covmis_build.corpus.recount import CLOSE
 from covmis_build.corpus.release_facts import from_json
 from covmis_build.errors import CovmisError, InputError, counted
+from covmis_build.places import CHECKSUMS, FACTS
 from covmis_build.report.result import Result
-from covmis_build.study.released import corpus_of, counted_facts, data_statement_of, licence_text, stages_of
+from covmis_build.study.recall_report import recall_sentences
+from covmis_build.study.release_age import glance_at
+from covmis_build.study.released import corpus_of, counted_facts
 from covmis_build.study.round_settings import settings_of_rounds
-from covmis_build.study.wordings import reworded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from covmis_build.study.of_study import OfStudy
 
 SEALED_KINDS = (RoundKind.STANCE, RoundKind.RECALL)
-AS_ASKED = {"text"}
-"""Settings of [release] that the command may override: what is in the files says how it was asked for."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -115,15 +113,19 @@ def check_release(study: OfStudy) -> CheckedRelease:
 def differences(study: OfStudy) -> list[str]:
     """Return what the study has that the release does not tell; nothing without a release. Never an error."""
     folder = study.places.release
-    if not (folder / CHECKSUMS).is_file():
-        begun = (folder / FACTS).exists() or any(folder.glob("corpus.*"))
-        return ["it was not finished: `covmis release` was interrupted"] * begun
+    glance = glance_at(study)
+    if not (folder / CHECKSUMS).is_file() or glance.unreadable:
+        return glance.differences
     try:
         facts = _facts(folder)
         rounds = round_folder.all_rounds(study.places.rounds)
-        return [*(_of_facts(study, facts, rounds) if facts else ()), *_of_rows(study, folder, facts, rounds)]
+        further = [
+            *(_of_facts(study, facts, rounds) if facts else ()),
+            *_of_rows(study, folder, facts, rounds),
+        ]
     except CovmisError as error:
-        return [str(error).rstrip(".")]
+        further = [str(error).rstrip(".")]
+    return [*glance.differences, *further]
 
 
 def _facts(folder: Path) -> ReleaseFacts | None:
@@ -162,64 +164,7 @@ def _ticks(study: OfStudy, facts: ReleaseFacts | None) -> list[ReleaseCheck]:
 
 
 def _of_facts(study: OfStudy, facts: ReleaseFacts, rounds: Sequence[RoundFolder]) -> Iterator[str]:
-    yield from _of_settings(study, facts, rounds)
-    yield from _of_rounds(study, facts, rounds)
-    known = {(each.claim, each.judged, each.now) for each in facts.reworded}
-    for each in reworded(study.places, rounds):
-        if (each.claim, each.judged, each.now) not in known:
-            yield f"claim {each.claim}'s text was changed since; published is the one that people judged"
-    stages = {table: digest for stage in stages_of(study) for table, digest in stage.tables.items()}
-    then = {table: digest for stage in facts.stages for table, digest in stage.tables.items()}
-    again = [table for table in TABLES if stages.get(table) != then.get(table)] if stages and then else []
-    to_make = [name for name, is_current in study.stages().items() if not is_current] if stages else []
-    if to_make:
-        yield f"claims, queries, posts or settings were changed since, and `covmis run` has not been run (to be made: {', '.join(to_make)})"
-    if again:
-        yield f"tables were made again since, with other rows: {', '.join(again)}"
-    upload = study.places.deposit / UPLOAD / CHECKSUMS
-    if upload.is_file() and upload.read_bytes() != (study.places.release / CHECKSUMS).read_bytes():
-        yield f"{study.places.relative(upload.parent)} is of another release: `covmis release --deposit` writes both"
-
-
-def _of_rounds(study: OfStudy, facts: ReleaseFacts, rounds: Sequence[RoundFolder]) -> Iterator[str]:
-    counted_now = counted_facts(study.places, rounds)
-    now = {round_.name: round_ for round_ in counted_now["rounds"]}
-    then = {round_.name: round_ for round_ in facts.rounds}
-    yield from (f"round {name} was taken back since" for name in then if name not in now)
-    for name, round_ in now.items():
-        if told := _of_round(then.get(name), round_):
-            yield f"round {name} {told} since"
-    if (facts.kappa, facts.kappa_items) != (counted_now["kappa"], counted_now["kappa_items"]):
-        yield "agreement over all rounds was computed again since"
-    recall = round_folder.rounds_of_kind(study.places.rounds, RoundKind.RECALL)
-    if recall or facts.recall:
-        from covmis_build.study.recall_report import (
-            recall_sentences,  # loads what computes, which `status` else need not
-        )
-
-        settings, _ = settings_of_rounds(study.settings, rounds)
-        if list(facts.recall) != recall_sentences(recall, study.gold(), settings.labels):
-            yield "the recall of the queries was estimated otherwise"
-
-
-def _of_settings(study: OfStudy, facts: ReleaseFacts, rounds: Sequence[RoundFolder]) -> Iterator[str]:
-    """Name settings that the files do not tell as they are: those of [release], and those that governed the data."""
-    if facts.title != study.settings.title:
-        yield "the title was changed since"
-    was, now = facts.release, study.settings.release
-    names = [at.name for at in fields(now) if at.name not in AS_ASKED]
-    differing = [name for name in names if getattr(was, name) != getattr(now, name)]
-    fresh = [name for name in differing if not getattr(was, name)]
-    for which, what in ((fresh, "set"), ([name for name in differing if name not in fresh], "changed")):
-        if which:
-            yield f"[release] {listed(which, last='and')} {what} since"
-    texts = {
-        "data_statement": (facts.data_statement, data_statement_of(study, now.data_statement)),
-        "licence": (facts.licence_text, licence_text(study, now.licence)),
-    }
-    for name, (then, today) in texts.items():
-        if then != today and name not in differing:
-            yield f"the file that [release] {name} names was changed since"
+    """Name what a glance does not show: settings of the rounds, reports, recall."""
     _, changes = settings_of_rounds(study.settings, rounds)
     known = {(each.setting, each.then, each.now) for each in facts.differences}
     settings = sorted(
@@ -227,14 +172,28 @@ def _of_settings(study: OfStudy, facts: ReleaseFacts, rounds: Sequence[RoundFold
     )
     if settings:
         yield f"{listed(settings, last='and')} changed since; the card tells both the present setting and that of the rounds"
+    yield from _of_rounds(study, facts, rounds)
 
 
-def _of_round(then: RoundFacts | None, now: RoundFacts) -> str:
-    """Say what has happened to a round."""
-    if then is None:
-        return "was opened and sealed" if now.seal else "was opened"
+def _of_rounds(study: OfStudy, facts: ReleaseFacts, rounds: Sequence[RoundFolder]) -> Iterator[str]:
+    counted_now = counted_facts(study.places, rounds)
+    then = {round_.name: round_ for round_ in facts.rounds}
+    for round_ in counted_now["rounds"]:
+        if round_.name in then and (told := _of_round(then[round_.name], round_)):
+            yield f"round {round_.name} {told} since"
+    if (facts.kappa, facts.kappa_items) != (counted_now["kappa"], counted_now["kappa_items"]):
+        yield "agreement over all rounds was computed again since"
+    recall = round_folder.rounds_of_kind(study.places.rounds, RoundKind.RECALL)
+    if recall or facts.recall:
+        settings, _ = settings_of_rounds(study.settings, rounds)
+        if list(facts.recall) != recall_sentences(recall, study.gold(), settings.labels):
+            yield "the recall of the queries was estimated otherwise"
+
+
+def _of_round(then: RoundFacts, now: RoundFacts) -> str:
+    """Say what has happened to a round besides its seal."""
     if then.seal != now.seal:
-        return "was reopened" if not now.seal else "was sealed anew" if then.seal else "was sealed"
+        return ""  # a glance shows it
     if (then.items, then.claims, then.pilot) != (now.items, now.claims, now.pilot):
         return "was changed"
     if then.guideline != now.guideline:

@@ -19,7 +19,7 @@ from covmis_build.corpus.deposit import make_deposit
 from covmis_build.corpus.phrases import listed
 from covmis_build.corpus.publish import BUNDLE, write_release
 from covmis_build.corpus.release import left_out, with_weights
-from covmis_build.corpus.release_facts import ReleaseFacts
+from covmis_build.corpus.release_facts import ReleaseFacts, StageFacts
 from covmis_build.engine import silent
 from covmis_build.errors import InputError, counted
 from covmis_build.options import is_machine
@@ -29,7 +29,8 @@ from covmis_build.study.beside import beside_corpus
 from covmis_build.study.estimate import as_drawn, figures_of, provisional
 from covmis_build.study.population import Population, frame_of, pool_of
 from covmis_build.study.recall_report import recall_sentences
-from covmis_build.study.released import corpus_of, counted_facts, data_statement_of, licence_text, stages_of
+from covmis_build.study.release_age import built_tables, data_statement_of, licence_text
+from covmis_build.study.released import corpus_of, counted_facts
 from covmis_build.study.round_settings import placeless, settings_of_rounds
 from covmis_build.study.wordings import in_words, reworded
 
@@ -230,7 +231,7 @@ def _facts(
         machines=tuple(sorted(annotators - people)),
         data_statement=data_statement_of(study, options.data_statement),
         licence_text=licence_text(study, options.licence),
-        stages=stages_of(study),
+        stages=[StageFacts(*stage) for stage in built_tables(study)],
         recall=recall_sentences(_recall_rounds(study.places.rounds), gold, settings.labels),
     )
 

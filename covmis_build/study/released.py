@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from covmis_build import storage
 from covmis_build.annotation import round_folder
 from covmis_build.annotation.frozen_items import for_people
 from covmis_build.annotation.gold import gold_of
 from covmis_build.annotation.report_files import read_figure
-from covmis_build.building import ledger
 from covmis_build.building.flow import flow
 from covmis_build.building.purge import read_list
 from covmis_build.corpus.release import make_corpus
-from covmis_build.corpus.release_facts import Coefficient, FlowStep, RoundFacts, StageFacts
-from covmis_build.errors import InputError
+from covmis_build.corpus.release_facts import Coefficient, FlowStep, RoundFacts
 from covmis_build.study.round_settings import with_all_draws
 
 if TYPE_CHECKING:
@@ -57,38 +54,6 @@ def counted_facts(places: Places, rounds: Sequence[RoundFolder]) -> dict[str, An
         "kappa": _coefficient(places.rounds / "summary.json", "kappa"),
         "kappa_items": _items_with_two_labels(places.rounds / "summary.json"),
     }
-
-
-def stages_of(study: OfStudy) -> list[StageFacts]:
-    """Return the ledger's entries for the stages that built the tables."""
-    entries = ledger.read(study.places.build / "ledger.jsonl")
-    return [
-        StageFacts(name, entry.covmis, {table: facts.sha256 for table, facts in entry.tables.items()})
-        for name, entry in {entry.stage: entry for entry in entries if entry.done}.items()
-    ]
-
-
-def data_statement_of(study: OfStudy, name: str) -> str:
-    """Return the study's own data statement; empty if [release] names none."""
-    return _file_of(study, name, "data_statement")
-
-
-def _file_of(study: OfStudy, name: str, setting: str) -> str:
-    """Return the text of a file that [release] names."""
-    if not name:
-        return ""
-    try:
-        return storage.inside(study.places.folder, study.places.folder / name).read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"cannot be read: {error}", file=name, remedy=f"[release] {setting} names a file of the study"
-        ) from None
-
-
-def licence_text(study: OfStudy, licence: str) -> str:
-    """Return the file that [release] licence names if it exists in the study; it may also be a licence's name."""
-    named = bool(licence) and (study.places.folder / licence).is_file()
-    return _file_of(study, licence, "licence") if named or "/" in licence else ""
 
 
 def _round_facts(round_: RoundFolder) -> RoundFacts:

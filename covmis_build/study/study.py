@@ -981,6 +981,11 @@ class Study:
         """Return what data/release does not tell of the study as it is now, a sentence each; nothing without a release."""
         if not any(self.places.release.glob("*")):
             return []
+        from covmis_build.study.release_age import glance_at
+
+        glance = glance_at(self)
+        if glance.complete or glance.unreadable:
+            return glance.differences
         from covmis_build.study.check_release import differences
 
         return differences(self)
