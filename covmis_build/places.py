@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 STUDY_TOML = "study.toml"
+CHECKSUMS, FACTS = "checksums.txt", "facts.json"
+"""In a release: the mark that it is finished, and what it tells of itself."""
 DRAWS = "draws.parquet"
 """The ledger of opened draws, in the folder of the rounds."""
 
@@ -52,6 +54,10 @@ class Places:
     """Label Studio's form."""
     rounds = _Below("annotation/rounds")
     """One folder per round."""
+    discarded = _Below("annotation/discarded")
+    """Rounds that were taken back with their labels: only a purge reads them."""
+    intents = _Below("data/intents")
+    """What commands that are at work have begun; see `study/intents.py`."""
     notes = _Below("data/collect")
     """The records of collecting, one folder per platform."""
     build = _Below("data/build")
@@ -66,8 +72,9 @@ class Places:
 
     @property
     def frozen(self) -> list[Path]:
-        """Frozen items of all rounds of every kind; they contain texts."""
-        return sorted(self.rounds.parent.glob("*/*/items.parquet"))
+        """Frozen items of all rounds of every kind, also of those taken back; they contain texts."""
+        live = self.rounds.parent.glob("*/*/items.parquet")
+        return [*sorted(live), *sorted(self.discarded.glob("*/*/*/items.parquet"))]
 
     @property
     def archives(self) -> list[Path]:

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from pyarrow.parquet import ParquetFile
 
 STUDY, REGISTER = "study.toml", "data/outputs.txt"
-COVMIS_PLACES = ("queries/", "annotation/", "data/archive/", "data/build/", "data/collect/", "data/release/")
+COVMIS_PLACES = (
+    "queries/", "annotation/", "data/archive/", "data/build/", "data/collect/", "data/intents/", "data/release/",
+)  # fmt: skip
 """covmis's own files in a study, which a purge always searches."""
 
 DANGEROUS = ("=", "+", "-", "@", "\t", "\r", "|", "%")
@@ -243,6 +245,16 @@ def put(path: Path, target: Path) -> None:
     """Replace a file by a finished one."""
     path.replace(target)
     _flush_folder(target.parent)
+
+
+def move(path: Path, target: Path) -> None:
+    """Move a file or folder within a study, at once; a target that is there is replaced only by a file."""
+    with _reporting_failed_write(target):
+        _make_folder(target.parent)
+        path.rename(target)
+    for folder in (target.parent, path.parent):
+        _flush_folder(folder)
+    _read.cache_clear()
 
 
 def fetch(source: Path, target: Path, *, sha256: str = "") -> None:

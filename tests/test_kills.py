@@ -53,17 +53,20 @@ if TYPE_CHECKING:
 
 TOKEN = "token-of-nobody"
 NUMBER = AUTHOR.rpartition(":")[2]
-KEPT_IDS = re.compile(r"annotation/(rounds|recall)/.*\.(parquet|json)|queries/purge\.csv|ids\.csv|.*\.lock")
+KEPT_IDS = re.compile(
+    r"annotation/(rounds|recall|discarded)/.*\.(parquet|json)|queries/purge\.csv|ids\.csv|.*\.lock"
+)
 """Where ids may stay: the list itself, frozen rounds whose seals need them, and a user's own file, which is named."""
 
 
 @dataclass
 class Command:
-    """A command: the study that it finds, the call, whether it is needed once more, and the author to be forgotten."""
+    """A command: the study that it finds, the call, and the author to be forgotten."""
 
     prepare: Callable[[Path], object]
     act: Callable[[Path], object]
-    done: Callable[[Path], bool] = lambda folder: False
+    once: bool = False
+    """Called again by somebody who has been told its result, it does more (another round), or is refused (nothing to remove)."""
     author: str = AUTHOR
     posts: tuple[str, ...] = ()
     """To be forgotten as well: of a list of ids that nobody has looked up yet, nobody knows the author."""
@@ -430,7 +433,13 @@ def to_lint(folder: Path) -> None:
 
 def to_add(folder: Path) -> None:
     forgettable(folder, NUMBER)
-    (folder / "data/archive/mine.jsonl").rename(folder / "mine.jsonl")
+    (folder / "data/archive/mine.jsonl").unlink()
+
+
+def add_posts(folder: Path) -> None:
+    theirs = folder.with_name("mine.jsonl")
+    theirs.write_text(json.dumps({**tweet(1, f"Look, {SECRET}", author=int(NUMBER)), "id": GONE[2:]}) + "\n")
+    typed("posts", "add", str(theirs))(folder)
 
 
 def to_rebuild(folder: Path) -> None:
@@ -513,8 +522,7 @@ COMMANDS: dict[str, Callable[[dict], Command]] = {
     "run": lambda _: Command(run_study, run),
     "run anew": lambda _: Command(run_before, run),
     "round open": lambda _: Command(
-        lambda folder: forgettable(folder, NUMBER), lambda folder: open_study(folder).open_round(),
-        lambda folder: bool(open_study(folder).rounds),
+        lambda folder: forgettable(folder, NUMBER), lambda folder: open_study(folder).open_round(), once=True
     ),
     "round push csv": lambda _: Command(opened, verb("push")),
     "round push html": lambda _: Command(opened, verb("push", channel="html")),
@@ -530,16 +538,12 @@ COMMANDS: dict[str, Callable[[dict], Command]] = {
     "round adjudicate, second": lambda _: Command(discussed, verb("adjudicate")),
     "round seal": lambda _: Command(settled, verb("seal")),
     "release": lambda _: Command(sealed, lambda folder: open_study(folder).release(bundle=True, deposit=True)),
-    "round reopen": lambda _: Command(sealed, reopen, lambda folder: not open_study(folder).round().sealed),
+    "round reopen": lambda _: Command(sealed, reopen),
     "round seal anew": lambda _: Command(reopened, verb("seal")),
-    "round open, training": lambda _: Command(
-        sealed, train, lambda folder: (folder / "annotation/training/t001/items.parquet").exists()
-    ),
+    "round open, training": lambda _: Command(sealed, train, once=True),
     "round report, training": lambda _: Command(trained, lambda folder: open_study(folder).round("t1").report()),
     "estimate": lambda _: Command(sealed, estimate),
-    "new": lambda _: Command(
-        to_collect, lambda folder: new_study(folder / "mine"), lambda folder: (folder / "mine/study.toml").exists()
-    ),
+    "new": lambda _: Command(to_collect, lambda folder: new_study(folder / "mine")),
     "a setting": lambda _: Command(opened, lambda folder: open_study(folder).change(seed=7)),
     "claims select": lambda _: Command(opened, typed("claims", "select", "--top", "1")),
     "queries set": lambda _: Command(opened, typed("queries", "set", "c1", "mast virus")),
@@ -559,9 +563,7 @@ COMMANDS: dict[str, Callable[[dict], Command]] = {
         trained_model, typed("model", "predict", "@/models/bow", "@/train.csv", "--out", "@/said.csv")
     ),
     "recall plan": lambda _: Command(recall_before, lambda folder: open_study(folder).recall().plan(labels=2)),
-    "recall draw": lambda _: Command(
-        recall_before, draw, lambda folder: any(folder.glob("annotation/recall/r001/items.parquet"))
-    ),
+    "recall draw": lambda _: Command(recall_before, draw),
     "posts import": lambda _: Command(lambda folder: forgettable(folder, NUMBER), import_posts),
     "claims import": lambda _: Command(lambda folder: forgettable(folder, NUMBER), import_claims),
     "purge posts": lambda _: Command(released, lambda folder: purge(folder, posts=[GONE])),
@@ -581,24 +583,21 @@ COMMANDS: dict[str, Callable[[dict], Command]] = {
         labelled={"a1": "favor", "a2": "against"},
     ),
     "round open, predictions": lambda _: Command(
-        with_predictions, typed("round", "open", "--predictions", "@/said.csv"), lambda folder: bool(open_study(folder).rounds)
+        with_predictions, typed("round", "open", "--predictions", "@/said.csv"), once=True
     ),
     "recall draw, more": lambda _: Command(
-        recall_drawn, lambda folder: open_study(folder).recall().draw(labels=8, labels_found=1),
-        lambda folder: any(folder.glob("annotation/recall/r002/items.parquet")),
+        recall_drawn, lambda folder: open_study(folder).recall().draw(labels=8, labels_found=1)
     ),
     "recall report": lambda _: Command(recall_labelled, typed("recall", "report", "--html")),
     "queries try": lambda _: Command(run_study, typed("queries", "try")),
-    "claims lint": lambda _: Command(
-        to_lint, typed("claims", "lint", "--accept", "correct:c1"),
-        lambda folder: "correct: was" in (folder / "queries/claims.csv").read_text(),
-    ),
-    "posts add": lambda _: Command(
-        to_add, typed("posts", "add", "@/mine.jsonl"), lambda folder: (folder / "data/archive/mine.jsonl").exists()
-    ),
+    "claims lint": lambda _: Command(to_lint, typed("claims", "lint", "--accept", "correct:c1")),
+    "posts add": lambda _: Command(to_add, add_posts),
+    "posts remove": lambda _: Command(lambda folder: forgettable(folder, NUMBER), typed("posts", "remove", "mine.jsonl"), once=True),
+    "claims remove": lambda _: Command(opened, typed("claims", "remove", "c1", "c3"), once=True),
+    "round discard": lambda _: Command(pushed, typed("round", "discard", "1"), once=True),
+    "round discard, archive": lambda _: Command(pulled, typed("round", "discard", "1", "--archive"), once=True),
     "new, from": lambda _: Command(
-        to_rebuild, typed("new", "@/mine", "--from", "covmis-stance", "--files", "@/published"),
-        lambda folder: (folder / "mine/study.toml").exists(),
+        to_rebuild, typed("new", "@/mine", "--from", "covmis-stance", "--files", "@/published")
     ),
     "status, published": lambda _: Command(rebuilt, lambda folder: open_study(folder / "mine").beside_published(folder / "published")),
     "export": lambda _: Command(released, typed("export", "posts")),
@@ -677,11 +676,17 @@ def survives(
     command = prepared.command
     shutil.copytree(prepared.before, folder)
     _set(command.server, prepared.there)
-    disturbed(folder, lambda: command.act(folder))
+    told = folder.with_name(f"{folder.name}-told")
+
+    def act() -> None:
+        command.act(folder)
+        told.touch()
+
+    disturbed(folder, act)
     if command.server:
         time.sleep(0.05)  # what it has been sent it still does
     again = Path(shutil.copytree(folder, folder.with_name(f"{folder.name}-purged"))) if purged else folder
-    killing.done(lambda: told_and_done(command, folder))
+    killing.done(lambda: looked_and_done(command, folder, told=told.exists()))
     assert left(folder) == prepared.after
     assert _on(command.server) == prepared.there_after
     if purged:
@@ -693,11 +698,14 @@ def survives(
     shutil.rmtree(folder)
 
 
-def told_and_done(command: Command, folder: Path) -> None:
-    """What a person does next: looks where the study stands, and calls the command again where it is needed."""
+def looked_and_done(command: Command, folder: Path, *, told: bool) -> None:
+    """What a person does next: looks where the study stands, and calls the command again.
+
+    Nobody does who was told that a round is open, or what was removed; every other second call must change nothing.
+    """
     if not (folder / "queries/purge-journal.jsonl").exists():
         open_study(folder).status()
-    if not command.done(folder):
+    if not (told and command.once):
         command.act(folder)
 
 

@@ -20,6 +20,7 @@ from covmis_build.annotation.answers import (
     Pulled,
     Status,
     answered,
+    append,
     as_lines,
     checked,
     deciding,
@@ -44,7 +45,7 @@ from covmis_build.annotation.channels.sheets import (
 from covmis_build.annotation.channels.workbooks import Grid, xlsx
 from covmis_build.annotation.frozen_items import by_item
 from covmis_build.annotation.gold import decide_round, undecided_items, write_decisions
-from covmis_build.errors import counted
+from covmis_build.errors import InputError, counted
 from covmis_build.options import Labels, is_machine
 from covmis_build.report.result import Result
 from covmis_build.storage import csv_bytes
@@ -347,9 +348,31 @@ def read_decision_sheets(round_: RoundFolder, adjudicator: str, *, now: str) -> 
             pulled.came(answers, by_item(frozen))
             pulled.problems += problems
             pulled.notes += notes
-            if not round_.sealed:
+            if round_.sealed:
+                _refuse_edited(round_, files, answers, now=now)
+            else:
                 record.count(pulled, round_, answers, now=now)
     return pulled
+
+
+def _refuse_edited(
+    round_: RoundFolder, files: Sequence[Path], answers: Sequence[Answer], *, now: str
+) -> None:
+    """Refuse sheets of a sealed round that decide otherwise than the record: the edit would count for nothing."""
+    labels = round_.labels()
+    after = append(labels, answers, number=round_.number, guideline=round_.guideline, now=now)
+    edited = after.iloc[len(labels) :]
+    if edited.empty:
+        return
+    item, label = edited[["item_id", "label"]].iloc[0]
+    sealed = dict(zip(*round_.decisions()[["item_id", "label"]].to_numpy().T, strict=True)).get(item, "")
+    told = f"as {label or UNDECIDED} (sealed: {sealed})" if label != sealed else "with other words"
+    more = f" and {counted(len(edited) - 1, 'more posts')}" if len(edited) > 1 else ""
+    raise InputError(
+        f"decides {item}{more} {told}, but round {round_.number} is sealed, and nothing was recorded",
+        file=" and ".join(path.name for path in files),
+        remedy=f'`covmis round reopen "{item}" --reason …` opens it; or undo the edit',
+    )
 
 
 def write_decision_sheets(

@@ -25,7 +25,7 @@ def in_context(
     `known` names the posts known to quote or answer one; items that contain a purged text are found as well. Call it
     before the purge, because it compares with the texts.
     """
-    frozen_items = [round_.items() for round_ in record.every_round(rounds)]
+    frozen_items = [round_.items() for round_ in record.kept_rounds(rounds)]
     purged = set(post_ids)
     texts = {
         text for frozen in frozen_items for text in frozen.loc[frozen["post_id"].isin(purged), "text"]
@@ -51,7 +51,7 @@ def forget_context(
     Other authors' texts and labels stay. The salt is removed, so that seals still verify.
     """
     count, purged = 0, set(post_ids)
-    for round_ in record.every_round(rounds):
+    for round_ in record.kept_rounds(rounds):
         frozen = round_.items()
         others = ~frozen["post_id"].isin(purged)
         touched = frozen["post_id"].isin(())
@@ -99,6 +99,11 @@ def forget_pairs(rounds: Path, post_ids: Collection[str]) -> int:
 
     Drawn pairs keep their id like frozen items, because labels refer to it.
     """
+    kept = sorted(path.parent for path in rounds.with_name(record.DISCARDED).glob(f"*/{rounds.name}"))
+    return sum(_forget_pairs(home / rounds.name, post_ids) for home in (rounds.parent, *kept))
+
+
+def _forget_pairs(rounds: Path, post_ids: Collection[str]) -> int:
     count, recall = 0, record.RoundKind.RECALL.folder(rounds)
     # a later round's table includes pairs that an earlier round drew
     drawn = {

@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 
 FRAME = "frame.parquet"
 POPULATION = "population.parquet"
+DISCARDED = "discarded"
+"""Folder of rounds taken back with their labels: in each of its folders a round lies as it did in annotation/."""
 
 
 class RoundKind(StrEnum):
@@ -390,6 +392,12 @@ def every_round(rounds: Path) -> list[RoundFolder]:
     return [round_ for kind in RoundKind for round_ in rounds_of_kind(rounds, kind)]
 
 
+def kept_rounds(rounds: Path) -> list[RoundFolder]:
+    """Return all rounds of every kind, and those taken back with their labels: wherever people's words may stand."""
+    places = [rounds, *sorted(rounds.with_name(DISCARDED).glob(f"*/{rounds.name}"))]
+    return [round_ for place in places for round_ in every_round(place)]
+
+
 def next_number(rounds: Path, kind: RoundKind) -> str:
     """Return the next free number for a round of this kind."""
     return f"{kind}{len(rounds_of_kind(rounds, kind)) + 1:03d}"
@@ -534,7 +542,7 @@ def forget(rounds: Path, post_ids: Sequence[str]) -> int:
     round push` and `report` rebuild pages. Returns the number of items that lost their text.
     """
     wanted, count = set(post_ids), 0
-    for round_ in every_round(rounds):
+    for round_ in kept_rounds(rounds):
         frozen = round_.items()
         mine = frozen["post_id"].isin(wanted) & (frozen["salt"] != "")
         if not mine.any():

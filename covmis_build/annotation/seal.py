@@ -224,7 +224,11 @@ def seal_round(rounds: Sequence[RoundFolder], round_: RoundFolder, *, undecided:
 
 def reopen(round_: RoundFolder, items: Sequence[str], reason: str, *, now: str) -> RoundFolder:
     """Reopen these items of a sealed round. The sealed files are kept in sealed/N, and the next seal names them."""
-    sealed = round_.seal()
+    sealed, before = round_.seal(), [*(round_.about.reopened or [])][-1:]
+    if sealed is None and [(each.items, each.reason) for each in before] == [
+        (sorted(set(items)), reason.strip())
+    ]:
+        return round_  # this very reopening was done before
     if sealed is None:
         raise InputError(
             f"round {round_.number} is not sealed", remedy="Its labels can be changed without reopening"

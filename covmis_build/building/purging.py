@@ -254,10 +254,21 @@ def forget(
     purged.places.append(
         ("outputs", outputs, "files elsewhere in the study removed, or without what they held of it")
     )
-    leftovers = [path for path in _of_study(places) if storage.is_unfinished(path)]
+    leftovers = [path for path in _of_study(places) if storage.is_unfinished(path)] + _half_removed(places)
     for path in leftovers:
         purged.attempt(places.relative(path), partial(storage.remove, path), None)
-    purged.places.append(("leftovers", len(leftovers), "half-written files of killed commands removed"))
+    purged.places.append(
+        ("leftovers", len(leftovers), "half-written and half-removed files of killed commands removed")
+    )
+
+
+def _half_removed(places: Places) -> list[Path]:
+    """Return folders of rounds that a killed `covmis round discard` has begun to remove: without items, without anybody's work."""
+    folders = [
+        path for kind in RoundKind for path in kind.folder(places.rounds).glob(f"{kind}[0-9][0-9][0-9]")
+    ]
+    kept = ("items.parquet", "labels.parquet", "seal.json")
+    return [path for path in folders if not any((path / name).exists() for name in kept)]
 
 
 def _lines_rewritten(path: Path, forget: Forget, how: ReadingOptions) -> int:
@@ -399,10 +410,14 @@ class Where(StrEnum):
     ELSEWHERE = "elsewhere"
 
 
+def _of_rounds(places: Places) -> list[Path]:
+    return [*(kind.folder(places.rounds) for kind in RoundKind), places.discarded]
+
+
 def _where(places: Places, path: Path) -> Where:
     if any(path.is_relative_to(place) for place in places.archives):
         return Where.ARCHIVE
-    if any(path.is_relative_to(kind.folder(places.rounds)) for kind in RoundKind):
+    if any(path.is_relative_to(place) for place in _of_rounds(places)):
         return Where.ROUNDS
     made = (places.build, places.release, places.deposit, places.notes)
     return Where.MADE if any(path.is_relative_to(place) for place in made) else Where.ELSEWHERE

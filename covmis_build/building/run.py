@@ -131,6 +131,24 @@ def current(places: Places, settings: Settings) -> dict[str, bool]:
     return states
 
 
+def built_with_rounds(places: Places, settings: Settings) -> list[str]:
+    """Return the stages whose tables were built with exactly the rounds that are there now."""
+    cache, keys = _read_cache(places), dict[str, Key]()
+    entries, names = ledger.read(places.build / "ledger.jsonl"), list[str]()
+    for stage in STAGES:
+        keys[stage.name] = key = _key(places, settings, stage, keys, cache)
+        entry = ledger.last(entries, stage.name)
+        if entry and entry.done and entry.key == key.whole != key.without_rounds:
+            names.append(stage.name)
+    return names
+
+
+def void(places: Places, names: Iterable[str]) -> None:
+    """Note that the tables of these stages are to be made again, whatever their inputs are."""
+    for name in names:
+        ledger.append(places.build / "ledger.jsonl", Entry(name, Event.STARTED, "void"))
+
+
 @dataclass(frozen=True)
 class Key:
     """Hashes of a stage's inputs: all of them, and all except opened rounds."""

@@ -86,9 +86,11 @@ def with_keywords(claims: pd.DataFrame, claim_id: str, keywords: Sequence[str]) 
 
 
 def accept(claims: pd.DataFrame, findings: pd.DataFrame, chosen: Sequence[str]) -> pd.DataFrame:
-    """Apply the proposals of these findings, each recorded with the previous content."""
+    """Apply the proposals of these findings, each recorded with the previous content; those applied before stay so."""
     known = {str(row["finding"]): row for row in findings.to_dict("records")}
     for name in chosen:
+        if name not in known and _is_accepted(claims, name):
+            continue
         if name not in known:
             raise InputError(f"no finding is called '{name}'", remedy="See `covmis claims lint`")
         finding = known[name]
@@ -99,6 +101,18 @@ def accept(claims: pd.DataFrame, findings: pd.DataFrame, chosen: Sequence[str]) 
             )
         claims = _accepted(claims, finding)
     return claims
+
+
+def _is_accepted(claims: pd.DataFrame, name: str) -> bool:
+    """True if this finding was accepted before, as the edits note it."""
+    rule, _, claim = name.partition(":")
+    begins = {"split": f"split from {claim}:", "merge": "merged "}.get(rule, f"{rule}: ")
+    return any(
+        edit.startswith(begins)
+        for known, edits in zip(claims["claim_id"], claims["edits"], strict=True)
+        for edit in edits
+        if known == claim or rule == "split"
+    )
 
 
 def _accepted(claims: pd.DataFrame, finding: dict[Any, Any]) -> pd.DataFrame:

@@ -85,6 +85,11 @@ def claim_ids(path: Path) -> list[str]:
     return sorted({line[source].strip() for line in table.rows})
 
 
+def claim_texts(path: Path) -> dict[str, str]:
+    """Return the text of each claim of a study's own list, as the table has it, without loading pandas."""
+    return {claim.claim_id: claim.text for claim in _csv_claims(path, strict=False)}
+
+
 def read_list(
     path: Path | pd.DataFrame, form: str = "", columns: Mapping[str, str] | None = None
 ) -> ClaimList:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import fields, is_dataclass
@@ -14,6 +15,7 @@ from typer import Exit, Typer
 from covmis_build.cli import console
 from covmis_build.cli.console import JsonOption, StudyOption
 from covmis_build.cli.panels import ELSEWHERE
+from covmis_build.study.intents import until_told
 from covmis_build.study.study import Study, open_study
 
 if TYPE_CHECKING:
@@ -42,11 +44,14 @@ def command(function: Callable[..., Result | None]) -> Callable[..., None]:
             given[name] = open_study(given[name])
         if "as_json" in own:
             given["as_json"] = as_json
-        with console.progress() if "progress" in own else nullcontext() as progress:
-            result = function(**given, **({"progress": progress} if progress else {}))
+        with until_told():
+            with console.progress() if "progress" in own else nullcontext() as progress:
+                result = function(**given, **({"progress": progress} if progress else {}))
+            if result is not None:
+                console.warn(*getattr(result, "warnings", ()))
+                console.tell(result.to_dict(), result.summary, as_json=as_json)
+                sys.stdout.flush()  # told is what has left this process
         if result is not None:
-            console.warn(*getattr(result, "warnings", ()))
-            console.tell(result.to_dict(), result.summary, as_json=as_json)
             result.check()
             if result.exit_code:
                 raise Exit(result.exit_code)

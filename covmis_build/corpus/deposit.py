@@ -8,8 +8,9 @@ from covmis_build import storage
 from covmis_build.corpus.bundle import zipped
 from covmis_build.corpus.card_sections import WISHED
 from covmis_build.corpus.markdown import markdown
-from covmis_build.corpus.publish import CHECKSUMS, FACTS, HUGGING_FACE
+from covmis_build.corpus.publish import HUGGING_FACE
 from covmis_build.corpus.release_facts import from_json
+from covmis_build.places import CHECKSUMS, FACTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 UPLOAD = "upload"
 CHECKLIST = "CHECKLIST.md"
+IDS_ONLY = "ids only, no texts of posts"
 
 
 def make_deposit(release: Path, folder: Path) -> Path:
@@ -61,7 +63,7 @@ def release_checks(options: Release, sealed: Mapping[str, bool]) -> list[Release
     reserve = "no DOI yet: reserve one, set [release] doi, and release again, so that the citation has it"
     return [
         *checks,
-        ReleaseCheck(not options.text, "ids only, no texts of posts", terms),
+        ReleaseCheck(not options.text, IDS_ONLY, terms),
         ReleaseCheck(bool(options.doi), "a DOI", reserve),
     ]
 

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from covmis_build.corpus.phrases import changes, count, languages_of, listed, share, without_label
+from covmis_build.corpus.phrases import (
+    changes,
+    count,
+    languages_of,
+    listed,
+    reworded,
+    share,
+    without_label,
+)
 from covmis_build.corpus.release import LeftOut
 
 if TYPE_CHECKING:
@@ -71,6 +79,8 @@ def _gaps(facts: ReleaseFacts) -> list[str]:
     sentences = []
     if facts.differences:
         sentences.append(changes(facts))
+    if facts.reworded:
+        sentences.append(reworded(facts))
     unsealed = [round_.name for round_ in facts.rounds if not round_.pilot and not round_.seal]
     if unsealed:
         sentences.append(

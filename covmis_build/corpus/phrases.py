@@ -96,6 +96,15 @@ def changes(facts: ReleaseFacts) -> str:
     )
 
 
+def reworded(facts: ReleaseFacts) -> str:
+    """Name the claims whose text is no longer that of their rounds, with the published one."""
+    told = "; ".join(
+        f"claim {each.claim} (round{'s' * (len(each.rounds) > 1)} {', '.join(each.rounds)}): “{each.judged}”, now “{each.now}”"
+        for each in facts.reworded
+    )
+    return f"The texts of these claims were changed after people had judged posts by them; published is the text that people judged: {told}."
+
+
 def share(part: float, whole: float) -> str:
     """Format a share in percent with one decimal; a dash if the whole is zero.
 

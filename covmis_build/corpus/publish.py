@@ -46,6 +46,7 @@ from covmis_build.corpus.resources import (
 )
 from covmis_build.corpus.signature import SIGNATURE
 from covmis_build.corpus.statistics import statistics
+from covmis_build.places import CHECKSUMS, FACTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -58,8 +59,6 @@ if TYPE_CHECKING:
     from covmis_build.corpus.statistics import Statistics
 
 SURVEY_SCRIPTS = ("estimates.R", "estimates.py", "estimates_svy.py")
-CHECKSUMS = "checksums.txt"
-FACTS = "facts.json"
 STATISTICS = "statistics.json"
 HUGGING_FACE = "huggingface"
 BUNDLE = "bundle.zip"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from covmis_build import __version__
 from covmis_build.corpus import covmis_shape, people_labels, release_facts
 from covmis_build.corpus.convert import read_corpus
-from covmis_build.corpus.publish import BUNDLE, FACTS, HUGGING_FACE, STATISTICS, hub_parts, rendered
+from covmis_build.corpus.publish import BUNDLE, HUGGING_FACE, STATISTICS, hub_parts, rendered
 from covmis_build.corpus.release import LeftOut
 from covmis_build.corpus.resources import (
     ANNOTATIONS,
@@ -29,6 +29,7 @@ from covmis_build.corpus.resources import (
 from covmis_build.corpus.statistics import SHARES, statistics
 from covmis_build.errors import CovmisError, counted
 from covmis_build.options import by_people
+from covmis_build.places import FACTS
 from covmis_build.records import independent
 from covmis_build.storage import restored
 

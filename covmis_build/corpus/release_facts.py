@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build import options
 from covmis_build.corpus.release import LeftOut  # noqa: TC001 - as above
+from covmis_build.corpus.reworded import Reworded  # noqa: TC001 - as above
 from covmis_build.stats.intervals import Interval  # noqa: TC001 - as above
 
 if TYPE_CHECKING:
@@ -131,6 +132,8 @@ class ReleaseFacts:
     annotation: options.Annotation = field(default_factory=options.Annotation)
     differences: Sequence[Difference] = ()
     """Settings that changed since; the other fields have those that governed the data."""
+    reworded: Sequence[Reworded] = ()
+    """Claims that are published in the text that people judged, which is not today's."""
     flow: Sequence[FlowStep] = ()
     rounds: Sequence[RoundFacts] = ()
     label_sets: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -219,19 +222,18 @@ def period(corpus: pd.DataFrame) -> tuple[str, str]:
     return (days[0], days[-1]) if days else ("", "")
 
 
+LATER = ("reworded", "label_sets", "relabelled", "label_notes")
+"""Facts that releases before 0.3 do not have: written only where there are any, so that root hashes of older ones hold."""
+
+
 def to_json(facts: ReleaseFacts) -> str:
     """Return the facts as in facts.json."""
     import msgspec
 
     told = msgspec.to_builtins(facts)
-    for table, name in (
-        (told, "label_sets"),
-        (told, "relabelled"),
-        (told, "label_notes"),
-        (told["labels"], "changes"),
-    ):
-        if not table[name]:  # facts from before there were label sets keep their hash
-            del table[name]
+    told = {name: value for name, value in told.items() if value or name not in LATER}
+    if not told["labels"]["changes"]:  # facts from before there were label sets keep their hash
+        del told["labels"]["changes"]
     return msgspec.json.format(msgspec.json.encode(told), indent=1).decode() + "\n"
 
 

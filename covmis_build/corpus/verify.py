@@ -23,12 +23,13 @@ from covmis_build.corpus.bundle import (
 )
 from covmis_build.corpus.bundle import FACTS as BUNDLED_FACTS
 from covmis_build.corpus.convert import FORMATS, checked, read_corpus
-from covmis_build.corpus.publish import BUNDLE, CHECKSUMS, CRATE, FACTS, data_hashes
+from covmis_build.corpus.publish import BUNDLE, CRATE, data_hashes
 from covmis_build.corpus.recount import Check, check_by_recount
 from covmis_build.corpus.release_facts import from_json
 from covmis_build.corpus.signature import SIGNATURE
 from covmis_build.errors import CovmisError, InputError, counted, doubted
 from covmis_build.files import frames
+from covmis_build.places import CHECKSUMS, FACTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,7 +9,7 @@ from covmis_build.errors import InputError, nearest
 from covmis_build.options import STRATA
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 
 class Scope(StrEnum):
@@ -36,3 +36,23 @@ def check_scopes(by: str | Sequence[str] | None) -> list[str]:
         if name not in SCOPES:
             raise InputError(f"cannot estimate by '{name}'", remedy=nearest(name, SCOPES))
     return scopes
+
+
+def untimed(scopes: Sequence[str], times: Iterable[str | None]) -> list[str]:
+    """Return a warning if figures over time are asked for and labelled posts have no time; `times` are theirs.
+
+    >>> untimed(["month"], ["", None])[0][:67]
+    'there are no shares by month, because no labelled post has a time. '
+    >>> untimed(["day", "claim"], ["2020-04-22T12:34:56Z", ""]), untimed(["claim"], [""])
+    (['1 of 2 labelled posts has no time: it is the day `unknown`'], [])
+    """
+    asked = [scope for scope in scopes if scope in TIMES]
+    known = [bool(time) for time in times]
+    missing = known.count(False)
+    if not asked or not missing:
+        return []
+    if not any(known):
+        remedy = "If their file has one, `covmis posts look FILE` shows how to name its column"
+        return [f"there are no shares by {' or '.join(asked)}, because no labelled post has a time. {remedy}"]
+    are = "has no time: it is" if missing == 1 else "have no time: they are"
+    return [f"{missing:,} of {len(known):,} labelled posts {are} the {' and the '.join(asked)} `unknown`"]

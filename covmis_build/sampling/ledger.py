@@ -92,6 +92,11 @@ def opened(ledger: pd.DataFrame, today: pd.DataFrame, claims: Collection[str], n
     return pd.concat([ledger, *fresh], ignore_index=True) if fresh else ledger
 
 
+def taken_back(ledger: pd.DataFrame, number: str) -> pd.DataFrame:
+    """Return the ledger as it was before round `number` was opened."""
+    return ledger[ledger["round"] != number].reset_index(drop=True)
+
+
 def _content_of_draw(rows: pd.DataFrame) -> set[tuple[str, str, float]]:
     """Return a draw's content on strata and ranked posts, which is equal if the same draw is opened again."""
     own = rows[rows["rule"] != "kept"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shlex
 import unicodedata
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from covmis_build import storage
 from covmis_build.addresses import place
+from covmis_build.archive.walk import archive_files
 from covmis_build.errors import InputError
 from covmis_build.report.result import Result
 
@@ -32,13 +34,17 @@ class AddedPosts(Result):
 
     file: str
     size: int
+    added: bool = True
+    """False if a file with this content was in the archive already: nothing was added then."""
 
     @property
     def summary(self) -> Summary:
         """Return the file's path and the next step."""
         size = f"{self.size / 1e6:,.1f} MB" if self.size >= 1e5 else f"{self.size:,} bytes"
         return [
-            f"Added {self.file} ({size}).",
+            f"Added {self.file} ({size})."
+            if self.added
+            else f"Already there: {self.file} has the same content ({size}). Nothing was added.",
             f"Next: `covmis status`; `covmis posts look {shlex.quote(self.file)}` shows how it is read.",
         ]
 
@@ -46,7 +52,8 @@ class AddedPosts(Result):
 def add_posts(study: OfStudy, source: Path | str | Iterable[bytes], name: str = "") -> AddedPosts:
     """Copy a file of posts into the archive byte by byte. An existing file of the same name is never replaced.
 
-    `source` may also be the content as blocks of bytes; `name` is then the file's name.
+    `source` may also be the content as blocks of bytes; `name` is then the file's name. Content that is there, under
+    whatever name, is not added again: posts without ids would be there twice.
     """
     if isinstance(source, str | Path):
         path = place(source)
@@ -57,18 +64,40 @@ def add_posts(study: OfStudy, source: Path | str | Iterable[bytes], name: str = 
         blocks = iter(source)
     target = study.places.collected / safe_name(name)
     with study.locked(study.places.notes, "covmis posts add"):
+        try:
+            return AddedPosts(study.places.relative(target), _copied(study, blocks, target, name))
+        except _AlreadyThere as there:
+            return AddedPosts(study.places.relative(there.path), there.size, added=False)
+
+
+class _AlreadyThere(Exception):
+    """A file of the archive has this content."""
+
+    def __init__(self, path: Path, size: int) -> None:
+        super().__init__(path)
+        self.path, self.size = path, size
+
+
+def _copied(study: OfStudy, blocks: Iterable[bytes], target: Path, name: str) -> int:
+    """Write a new file of the archive. Returns its size."""
+    size, digest = 0, hashlib.sha256()
+    with storage.replacing(target) as beside:
+        with beside.open("wb") as file:
+            for block in blocks:
+                size += file.write(block)
+                digest.update(block)
+        if not size:
+            raise InputError("is empty", file=name, remedy="Export the posts again")
+        for known in archive_files(study.places.archives):
+            if known.path.stat().st_size == size and storage.sha256_of(known.path) == digest.hexdigest():
+                raise _AlreadyThere(known.path, size)
         if target.exists():
             raise InputError(
-                "is in the archive already",
+                "is in the archive already, with other content",
                 file=study.places.relative(target),
-                remedy="Give the new file another name",
+                remedy="Give the new file another name; or take the old one out first with `covmis posts remove`",
             )
-        with storage.replacing(target) as beside:
-            with beside.open("wb") as file:
-                size = sum(file.write(block) for block in blocks)
-            if not size:
-                raise InputError("is empty", file=name, remedy="Export the posts again")
-    return AddedPosts(study.places.relative(target), size)
+    return size
 
 
 def safe_name(name: str) -> str:

@@ -22,7 +22,7 @@ from covmis_build.estimation.label_error import answers_table
 from covmis_build.estimation.page import check_formats, written
 from covmis_build.estimation.predictions import Predictions, check_not_leaked, cross_fitted, predictions_for
 from covmis_build.estimation.regression import FORMATS, Formula, Regression, regression, with_covariates
-from covmis_build.estimation.scopes import check_scopes
+from covmis_build.estimation.scopes import check_scopes, untimed
 from covmis_build.estimation.shares import Estimates, estimates, with_parts
 from covmis_build.evaluation.label_files import read_rows
 from covmis_build.records import Estimand
@@ -32,7 +32,7 @@ from covmis_build.stats.regression import LOGISTIC
 from covmis_build.study.labelled import labelled_items
 from covmis_build.study.later_labels import with_later_labels
 from covmis_build.study.population import Frame, Population, frame_of, pool_of, population_of
-from covmis_build.study.recall import report_of_rounds
+from covmis_build.study.recall_report import report_of_rounds
 from covmis_build.study.round_settings import settings_of_rounds, with_all_draws
 
 if TYPE_CHECKING:
@@ -113,6 +113,7 @@ def estimate(  # noqa: PLR0913 - every option is named
         for difference in differences
         if difference.setting.startswith(("[sampling]", "[labels] automatic"))
     ]
+    warnings += untimed(scopes, labelled["created_at"].fillna(""))
     warnings += provisional(rounds)
     if (figures.shares["r_squared"] >= MOST_EXPLAINED).any():
         warnings.append(

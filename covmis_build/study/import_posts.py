@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from covmis_build.engine import Progress
+    from covmis_build.places import Places
     from covmis_build.report.summary import Summary
     from covmis_build.study.look import Look
     from covmis_build.study.of_study import OfStudy
@@ -37,12 +38,16 @@ class ImportedPosts(Result):
     report: str
     posts: int
     unreadable: int
+    added: bool = True
+    """False if the same file had been converted already, under another name: nothing was written then."""
 
     @property
     def summary(self) -> Summary:
         """Return what was written and the next step."""
         return [
-            f"{counted(self.posts, 'posts')} written to {self.file}; what was understood: {self.report}",
+            f"{counted(self.posts, 'posts')} written to {self.file}; what was understood: {self.report}"
+            if self.added
+            else f"Already there: {self.file} was made of the same file ({counted(self.posts, 'posts')}). Nothing was written.",
             "Next: `covmis run`.",
         ]
 
@@ -76,6 +81,8 @@ def import_posts(study: OfStudy, path: Path | str, progress: Progress = silent) 
 
 def _imported(study: OfStudy, path: Path, target: Path, seen: Look, progress: Progress) -> ImportedPosts:
     source = {"file": path.name, "sha256": storage.sha256_of(path)}
+    if before := _converted_before(study, source["sha256"], target):
+        return before
     count = unreadable = 0
     problems: dict[str, int] = {}
     how, forget = how_of(study), read_list(study.places.purge_csv)
@@ -96,10 +103,28 @@ def _imported(study: OfStudy, path: Path, target: Path, seen: Look, progress: Pr
                         problems[head] = problems.get(head, 0) + 1
         if not count:
             raise InputError("nothing in it could be read", file=path)
-    report = study.places.folder / "data" / "collect" / f"{target.name}.json"
+    report = report_of(study.places, target)
     files = [
         asdict(file) | {"posts": [], "problems": []} for file in seen.files
     ]  # The report contains no posts, so a later purge need not change it.
     about = {**source, "posts": count, "unreadable": problems, "look": files}
     storage.write_text(report, json.dumps(about, ensure_ascii=False, indent=1) + "\n")
     return ImportedPosts(study.places.relative(target), study.places.relative(report), count, unreadable)
+
+
+def report_of(places: Places, target: Path) -> Path:
+    """Return where the report on a converted file stands."""
+    return places.notes / f"{target.name}.json"
+
+
+def _converted_before(study: OfStudy, sha256: str, target: Path) -> ImportedPosts | None:
+    """Return what was made of the same content under another name, if it is there."""
+    places = study.places
+    for report in sorted(places.notes.glob("posts-*.json")):
+        about, path = json.loads(report.read_text("utf-8")), target.with_name(report.stem)
+        if about.get("sha256") == sha256 and path != target and path.is_file():
+            unreadable = sum(about["unreadable"].values())
+            return ImportedPosts(
+                places.relative(path), places.relative(report), about["posts"], unreadable, added=False
+            )
+    return None

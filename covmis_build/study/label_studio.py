@@ -111,7 +111,7 @@ def adjudicate_round(study: OfStudy, round_: RoundFolder, adjudicator: str, *, d
 
 def forget(study: OfStudy, post_ids: list[str]) -> int:
     """Remove purged posts' tasks from all projects. Returns their number."""
-    rounds = [round_ for round_ in record.every_round(study.places.rounds) if used_by(round_)]
+    rounds = [round_ for round_ in record.kept_rounds(study.places.rounds) if used_by(round_)]
     if not rounds:
         return 0
     with connected(study) as label_studio:

@@ -28,11 +28,13 @@ def is_study(folder: Path) -> bool:
 def new_study(folder: Path, title: str, own: Mapping[Path, bytes] | None = None) -> list[str]:
     """Create a study in this empty or new folder. Returns the names of its files.
 
-    `own` are additional files, or replacements of template files. Leftovers of an interrupted attempt are ignored: they
-    include no study.toml, which is written last.
+    `own` are additional files, or replacements of template files. An attempt that was interrupted is completed; one that
+    was completed, and nothing changed since, changes nothing. study.toml is written last.
     """
     template = _texts(files("covmis_build") / "template")
     texts = {folder / name: text.encode() for name, text in template} | dict(own or {})
+    settings = Settings(title or folder.name, cleaning=OF_NEW)
+    texts[folder / STUDY_TOML] = settings_toml(settings, explained=True).encode()
     there = [path for path in folder.rglob("*") if not path.is_dir()]
     half = [path for path in there if storage.is_unfinished(path)]
     ours = {path for path, data in texts.items() if path.is_file() and path.read_bytes() == data}
@@ -40,11 +42,9 @@ def new_study(folder: Path, title: str, own: Mapping[Path, bytes] | None = None)
         raise InputError("is there already and not empty", file=folder, remedy="Choose another name")
     for path in half:
         storage.remove(path)
-    texts[folder / STUDY_TOML] = settings_toml(
-        Settings(title or folder.name, cleaning=OF_NEW), explained=True
-    ).encode()
     for path, data in texts.items():
-        storage.write_bytes(path, data)
+        if path not in ours:
+            storage.write_bytes(path, data)
     return [path.relative_to(folder).as_posix() for path in texts]
 
 

@@ -26,6 +26,7 @@ from covmis_build.options import is_machine
 from covmis_build.places import DRAWS
 from covmis_build.sampling.ledger import opened, passed_claims, read_ledger
 from covmis_build.study.admit import check_admitted
+from covmis_build.study.intents import intent
 from covmis_build.study.population import pool_of
 from covmis_build.study.round import Round
 from covmis_build.study.round_settings import settings_of_tables
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.engine import Progress
+    from covmis_build.study.intents import Intent
     from covmis_build.study.of_study import OfStudy
 
 
@@ -73,6 +75,12 @@ def open_round(
             tables["claims"] = tables["claims"].assign(verdict=tables["claims"]["claim_id"].map(verdicts))
         if tables["sample"].empty and draws.empty:
             raise nothing_kept()
+        built = [storage.sha256_of(study.places.table(name)) for name in ("sample", "claims", "draws")]
+        given = claims if isinstance(claims, int | str) else list(claims)
+        asked = intent(study.places, "round open", given, pilot, registered, built)
+        if before := opened_before(study, asked, RoundKind.STANCE):
+            _hide_posts(study, before)
+            return before
         check_meaning(record.all_rounds(study.places.rounds), study.settings.labels)
         guideline = read_guideline(study.places.guideline)
         check_defined(guideline, study.settings.labels, study.places.guideline)
@@ -87,32 +95,44 @@ def open_round(
             named = [claims] if isinstance(claims, str) else list(claims)
             tables["claims"] = _named(tables["claims"], draws, tables["sample"], named)
             options = replace(options, claims_per_round=len(named))
-        looked_at = _keep_draws(study, draws, tables, earlier, options.claims_per_round, named, number)
-        _keep_population(study, looked_at, number)
-        frozen = freeze(
-            **tables,
-            earlier=earlier,
-            options=options,
-            labels=study.settings.labels,
-            seed=study.settings.seed,
-            pilot=pilot,
-            salt=secrets.token_hex(16),
-            number=number,
-        )
-        folder = record.create(
-            study.places.rounds,
-            frozen,
-            options,
-            study.settings.labels,
-            guideline,
-            now=storage.moment(),
-            settings=settings_of_tables(study.places, study.settings),
-            predictions=registered,
-        )
-        round_ = Round(study, folder.folder)
-        if not pilot and (options.checks or options.repeats):
-            _hide_posts(study, round_, how_many(frozen, options))
-    return round_
+        round_ = Round(study, study.places.rounds / number)
+        with asked.making(number, round_.is_opened):
+            looked_at = _keep_draws(study, draws, tables, earlier, options.claims_per_round, named, number)
+            _keep_population(study, looked_at, number)
+            frozen = freeze(
+                **tables,
+                earlier=earlier,
+                options=options,
+                labels=study.settings.labels,
+                seed=study.settings.seed,
+                pilot=pilot,
+                salt=secrets.token_hex(16),
+                number=number,
+            )
+            record.create(
+                study.places.rounds,
+                frozen,
+                options,
+                study.settings.labels,
+                guideline,
+                now=storage.moment(),
+                settings=settings_of_tables(study.places, study.settings),
+                predictions=registered,
+            )
+            _hide_posts(study, round_)
+        return round_
+
+
+def opened_before(study: OfStudy, asked: Intent, kind: RoundKind) -> Round | None:
+    """Return the round that an earlier call opened and could not tell of, as long as nobody has worked on it."""
+    rounds = record.rounds_of_kind(study.places.rounds, kind)
+    if not asked.begun or not rounds or rounds[-1].number != asked.begun:
+        return None
+    folder = rounds[-1]
+    if folder.sealed or folder.about.pushed_at or len(folder.labels()):
+        return None
+    asked.finish()
+    return Round(study, folder.folder, done_before=True)
 
 
 def guideline_html(study: OfStudy) -> Markup:
@@ -199,6 +219,10 @@ class Known(NamedTuple):
 def open_training(study: OfStudy, items: int, pass_mark: float | None, sheet: Path | None = None) -> Round:
     """Open a training round with posts of known gold, from sealed rounds or a sheet, for all annotators."""
     with study.locked_rounds("covmis round open"):
+        key = storage.sha256_of(sheet) if sheet else ""
+        asked = intent(study.places, "round open training", items, pass_mark, key)
+        if before := opened_before(study, asked, RoundKind.TRAINING):
+            return before
         number = record.next_number(study.places.rounds, RoundKind.TRAINING)
         known = _known_from_sheet(study, sheet) if sheet else _known_from_seals(study)
         chosen = known_items(known.frozen, known.gold, items, number=number, seed=study.settings.seed)
@@ -207,18 +231,23 @@ def open_training(study: OfStudy, items: int, pass_mark: float | None, sheet: Pa
                 "no sealed round has posts whose gold several people stand behind",
                 remedy="Seal a round first: training is on posts whose label is known; or name a sheet of them (gold, --gold)",
             )
-        return Round(study, _open_beside(study, RoundKind.TRAINING, number, known, chosen, pass_mark).folder)
+        round_ = Round(study, RoundKind.TRAINING.folder(study.places.rounds) / number)
+        with asked.making(number, round_.is_opened):
+            _open_beside(study, RoundKind.TRAINING, number, known, chosen, pass_mark)
+        return round_
 
 
-def _hide_posts(study: OfStudy, round_: Round, checks: int) -> None:
-    """Hide posts of sealed rounds in this one: checks for all annotators, repeats for each."""
+def _hide_posts(study: OfStudy, round_: Round) -> None:
+    """Hide posts of sealed rounds in this one, unless some are hidden: checks for all annotators, repeats for each."""
     options, seed = study.settings.annotation, study.settings.seed
+    if round_.pilot or round_.folder.checks or not (options.checks or options.repeats):
+        return
     number = f"{RoundKind.CHECKS}{round_.number}"
     known = _known_from_seals(study)
     # Fields that earlier rounds did not show are not shown here: they would reveal the hidden posts.
     alike = [tuple(shown) == options.show for shown in known.frozen["show"]]
     known = known._replace(frozen=known.frozen[alike])
-    for_all = known_items(known.frozen, known.gold, checks, number=number, seed=seed)
+    for_all = known_items(known.frozen, known.gold, how_many(round_.items, options), number=number, seed=seed)
     work = {code: items for code, items in round_.work().items() if not is_machine(code)}
     there = set(known.frozen.loc[known.frozen["salt"] != "", "item_id"]) - set(for_all)
     sealed = [

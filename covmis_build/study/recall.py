@@ -14,24 +14,24 @@ import pandas as pd
 
 from covmis_build import storage, tables
 from covmis_build.annotation import round_folder as record
-from covmis_build.annotation.answers import present
 from covmis_build.annotation.frozen_items import freeze
 from covmis_build.annotation.gold import gold_of
-from covmis_build.annotation.newest import scheme_of_rounds
-from covmis_build.annotation.relevance import GUIDELINE, YES, relevance_scheme, stances
+from covmis_build.annotation.relevance import GUIDELINE, YES, relevance_scheme
 from covmis_build.annotation.round_folder import RoundKind
 from covmis_build.building.nearest import nearest
 from covmis_build.engine import open_engine, silent
 from covmis_build.errors import InputError
-from covmis_build.estimation.recall_frame import RecallFrame, adaptive_probabilities, pairs_of
-from covmis_build.estimation.recall_report import FrameFacts, RecallReport, report_of
+from covmis_build.estimation.recall_frame import RecallFrame, pairs_of
+from covmis_build.estimation.recall_report import FrameFacts, RecallReport
 from covmis_build.operations import About
 from covmis_build.options import RANKED
 from covmis_build.queries.suggest import READ
 from covmis_build.ranking.guide import Guide, fit
 from covmis_build.ranking.rank import FIRST
-from covmis_build.records import independent
 from covmis_build.report.result import Result
+from covmis_build.study.intents import intent
+from covmis_build.study.open_round import opened_before
+from covmis_build.study.recall_report import facts_of, report_of_rounds, same_family
 from covmis_build.study.round import Round
 from covmis_build.study.round_settings import settings_of_rounds, settings_of_tables
 
@@ -193,7 +193,7 @@ class Recall:
         """Sample claim–post pairs for a recall round.
 
         Annotators answer whether the post is about the claim. Every pair has a known probability, which is higher for pairs that
-        look relevant. A second draw with more --labels adds to the earlier round.
+        look relevant. A second draw with more --labels adds to the earlier round; with as many it changes nothing.
 
         Example: covmis recall draw --labels 400
         """
@@ -210,7 +210,11 @@ class Recall:
         there = frame.pairs["found"] | frame.pairs["item_id"].isin(posts["item_id"])
         frame = replace(frame, pairs=frame.pairs[there].reset_index(drop=True)).with_family()
         with study.locked_rounds("covmis recall draw"):
-            rounds = _same_family(self._rounds(), frame.facts.family)
+            built = storage.sha256_of(study.places.table("hits"))
+            asked = intent(study.places, "recall draw", labels, labels_found, depth, model, learn, built)
+            if drawn_before := opened_before(study, asked, RoundKind.RECALL):
+                return drawn_before
+            rounds = same_family(self._rounds(), frame.facts.family)
             found_labels = _found_labels(labels, labels_found)
             if learn and not rounds:
                 raise InputError(
@@ -220,7 +224,7 @@ class Recall:
             before = {item for folder in rounds for item in folder.items()["item_id"]}
             if learn:
                 frame = frame.learned(labels, rounds[-1].frame(), before)
-            elif rounds and _facts(rounds[-1]).learned:
+            elif rounds and facts_of(rounds[-1]).learned:
                 raise InputError(
                     f"the chances of round {rounds[-1].number} have learned from labels: more cannot be drawn from this frame "
                     "as if they had not",
@@ -232,30 +236,30 @@ class Recall:
                 frame = frame.drawn(labels, found_labels).at_least([folder.frame() for folder in rounds])
             chosen = frame.chosen(study.settings.seed)
             chosen = chosen[~chosen["item_id"].isin(before)]
+            if chosen.empty and rounds:  # nothing that this call asks for is missing
+                return Round(study, rounds[-1].folder, done_before=True)
             if chosen.empty:
                 raise InputError(
-                    f"this frame has been drawn from with as many labels (round {rounds[-1].number})"
-                    if rounds
-                    else "there is nothing to draw from: no query finds a post, and no post shares a word with a claim",
-                    remedy="Ask for more labels (--labels)"
-                    if rounds
-                    else "Look at the archive with `covmis posts look`",
+                    "there is nothing to draw from: no query finds a post, and no post shares a word with a claim",
+                    remedy="Look at the archive with `covmis posts look`",
                 )
             number = record.next_number(study.places.rounds, RoundKind.RECALL)
             frozen = self._frozen(chosen, posts, number)
             home = RoundKind.RECALL.folder(study.places.rounds)
-            storage.write_table(home / number / record.FRAME, frame.pairs, "frame")
-            folder = record.create(
-                home,
-                frozen,
-                replace(options, annotators=options.people, per_item=1),
-                relevance_scheme(study.settings.labels),
-                GUIDELINE,
-                now=storage.moment(),
-                settings=settings_of_tables(study.places, study.settings),
-                frame=asdict(frame.facts),
-            )
-        return Round(study, folder.folder)
+            round_ = Round(study, home / number)
+            with asked.making(number, round_.is_opened):
+                storage.write_table(home / number / record.FRAME, frame.pairs, "frame")
+                record.create(
+                    home,
+                    frozen,
+                    replace(options, annotators=options.people, per_item=1),
+                    relevance_scheme(study.settings.labels),
+                    GUIDELINE,
+                    now=storage.moment(),
+                    settings=settings_of_tables(study.places, study.settings),
+                    frame=asdict(frame.facts),
+                )
+        return round_
 
     def report(
         self,
@@ -410,75 +414,5 @@ class Recall:
         )
 
 
-def report_of_rounds(
-    rounds: Sequence[RoundFolder], gold: pd.DataFrame, labels: Labels, *, level: float = 0.95
-) -> RecallReport:
-    """Estimate recall from the last of these rounds and those with the same frame. Sealed rounds are read as sealed.
-
-    A relevant post without its own stance has the stance in `gold`, if a stance round contains it. `labels` are those that
-    the main rounds have in common; a stance that was given under another name has its meaning among them.
-    """
-    answers = gold_of(rounds)
-    facts = _facts(rounds[-1])
-    rounds = _same_family(rounds, facts.family)
-    pairs = rounds[-1].frame()
-    drawn_by = {item: at for at, folder in enumerate(rounds) for item in folder.items()["item_id"]}
-    relevant = dict(zip(answers["item_id"], (answers["label"] == YES).astype(float), strict=True))
-    stance_of = dict(zip(gold["item_id"], gold["label"], strict=True))
-    main = record.all_rounds(rounds[0].folder.parent.with_name("rounds"))
-    sets, _ = scheme_of_rounds(main, labels.changes)
-    meaning = sets.of_any_round()
-    for folder in rounds:
-        own = stances(folder.items(), folder.labels())
-        stance_of |= {item: meaning.get(stance, stance) for item, stance in own.items()}
-    pairs = pairs.assign(
-        drawn=pairs["item_id"].isin(drawn_by),
-        probability=adaptive_probabilities(
-            pairs,
-            [folder.frame() for folder in rounds],
-            drawn_by,
-            [_facts(folder).asked for folder in rounds],
-        )
-        if facts.learned
-        else pairs["p_sample"],
-        relevant=[relevant.get(item, math.nan) for item in pairs["item_id"]],
-        stance=[stance_of.get(item, "") for item in pairs["item_id"]],
-    )
-    overruled = sum(
-        len(_said_yes(folder) & {i for i, yes in relevant.items() if not yes}) for folder in rounds
-    )
-    numbers = tuple(folder.number for folder in rounds)
-    return report_of(facts, pairs, labels.values, rounds=numbers, overruled=overruled, level=level)
-
-
-def recall_sentences(rounds: Sequence[RoundFolder], gold: pd.DataFrame, labels: Labels) -> list[str]:
-    """Return the card's sentences on recall: the report and its seals; empty without recall rounds."""
-    if not rounds:
-        return []
-    seals = [f"{folder.number} {seal['seal']}" for folder in rounds if (seal := folder.seal())]
-    told = [f"The recall rounds are sealed: {', '.join(seals)}."] if len(seals) == len(rounds) else []
-    return [*report_of_rounds(rounds, gold, labels).sentences, *told]
-
-
 def _found_labels(labels: int, labels_found: int | None) -> int:
     return labels // 4 if labels_found is None else labels_found
-
-
-def _facts(folder: RoundFolder) -> FrameFacts:
-    try:
-        return FrameFacts(**(folder.about.frame or {}))
-    except TypeError:
-        raise InputError(
-            "does not say what it was drawn from",
-            file=folder.folder / "round.json",
-            remedy="Restore it from a copy",
-        ) from None
-
-
-def _same_family(rounds: Sequence[RoundFolder], family: str) -> list[RoundFolder]:
-    return [folder for folder in rounds if _facts(folder).family == family]
-
-
-def _said_yes(folder: RoundFolder) -> set[str]:
-    given = independent(present(folder.labels()))
-    return set(given.loc[given["label"] == YES, "item_id"])

@@ -10,22 +10,18 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from covmis_build import __version__, storage
+from covmis_build import __version__
 from covmis_build.annotation import round_folder
-from covmis_build.annotation.frozen_items import for_people
-from covmis_build.annotation.newest import later_rounds, newest
-from covmis_build.annotation.report_files import read_figure, renew_summary
-from covmis_build.building import ledger
-from covmis_build.building.flow import flow
-from covmis_build.building.purge import read_list
+from covmis_build.annotation.newest import later_rounds
+from covmis_build.annotation.report_files import renew_summary
 from covmis_build.corpus import bundle as bundles
 from covmis_build.corpus import release_facts, signature
 from covmis_build.corpus.card_sections import WISHED
-from covmis_build.corpus.deposit import ReleaseCheck, make_deposit, release_checks
+from covmis_build.corpus.deposit import make_deposit
 from covmis_build.corpus.phrases import listed
 from covmis_build.corpus.publish import BUNDLE, write_release
-from covmis_build.corpus.release import left_out, make_corpus, with_weights
-from covmis_build.corpus.release_facts import Coefficient, FlowStep, ReleaseFacts, RoundFacts, StageFacts
+from covmis_build.corpus.release import left_out, with_weights
+from covmis_build.corpus.release_facts import ReleaseFacts, StageFacts
 from covmis_build.engine import silent
 from covmis_build.errors import InputError, counted
 from covmis_build.options import is_machine
@@ -34,8 +30,11 @@ from covmis_build.sampling.audit import sentences as audit_sentences
 from covmis_build.study.beside import beside_corpus
 from covmis_build.study.estimate import as_drawn, figures_of, provisional
 from covmis_build.study.population import Population, frame_of, pool_of
-from covmis_build.study.recall import recall_sentences
-from covmis_build.study.round_settings import placeless, settings_of_rounds, with_all_draws
+from covmis_build.study.recall_report import recall_sentences
+from covmis_build.study.release_age import built_tables, data_statement_of, licence_text
+from covmis_build.study.released import corpus_of, counted_facts
+from covmis_build.study.round_settings import placeless, settings_of_rounds
+from covmis_build.study.wordings import in_words, reworded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.corpus.release import LeftOut
     from covmis_build.corpus.release_facts import Difference
+    from covmis_build.corpus.reworded import Reworded
     from covmis_build.engine import Progress
     from covmis_build.options import Release
     from covmis_build.places import Places
@@ -76,6 +76,8 @@ class Released(Result):
     deposit: Path | None = None
     unstated: Sequence[str] = ()
     """Empty settings of [release] that the card needs."""
+    reworded: Sequence[Reworded] = ()
+    """Claims whose text was changed after people judged posts by it."""
     provisional: Sequence[str] = ()
     """Rounds with posts without final label, and claims with posts that no draw could reach."""
 
@@ -93,6 +95,7 @@ class Released(Result):
             "text": self.text,
             "left_out": {why.replace(" ", "_"): count for why, count in self.left_out.items()},
             "differences": [asdict(difference) for difference in self.differences],
+            "reworded": [asdict(claim) for claim in self.reworded],
             "bundle": named(self.bundle) if self.bundle else None,
         }
 
@@ -126,7 +129,7 @@ class Released(Result):
             f"{difference}; the card tells of the settings that governed the data"
             for difference in self.differences
         ]
-        return [*([TEXT_WARNING] if self.text else []), *told, *self.provisional]
+        return [*([TEXT_WARNING] if self.text else []), *told, *in_words(self.reworded), *self.provisional]
 
 
 def release(
@@ -154,11 +157,7 @@ def release(
     with study.locked_rounds("covmis release"):
         rounds = round_folder.all_rounds(study.places.rounds)
         changes = study.settings.labels.changes
-        now = newest(rounds, changes)
-        gold = now.gold()  # refuses a round that was changed after sealing
-        frozen = with_all_draws(study.places.rounds, rounds, changes)
-        purged = read_list(study.places.purge_csv).posts
-        corpus = make_corpus(gold, frozen, options, purged=purged)
+        corpus, gold, frozen, purged, now = corpus_of(study, rounds, options)
         if corpus.empty:
             raise InputError(
                 "no post has a final label yet, so that there is nothing to release",
@@ -210,6 +209,7 @@ def release(
         study.places.release / BUNDLE if bundle else None,
         upload,
         [name.replace("_", " ") for name in WISHED if not getattr(options, name)],
+        facts.reworded,
         [*provisional(rounds), *frame.notes],
     )
 
@@ -227,31 +227,6 @@ def label_sets_of(sets: LabelSets) -> dict[str, dict[str, str]]:
 def relabelled_in(now: Newest) -> dict[str, int]:
     """Return how many posts of each round were labelled again under later labels."""
     return {each.round: sum(each.again.values()) for each in now.rounds if each.again}
-
-
-def checks(study: OfStudy) -> list[ReleaseCheck]:
-    """Check the requirements of a release: current tables, valid seals, then its checklist."""
-    from covmis_build.study.rounds import verify_rounds
-
-    broken = [check.round for check in verify_rounds(study).rounds if check.sealed and not check.stands]
-    changed = (
-        f"sealed rounds that changed: {', '.join(broken)}; `covmis round verify` says what" if broken else ""
-    )
-    found = [
-        ReleaseCheck(
-            all(study.stages().values()), "tables are current", "tables are out of date: `covmis run`"
-        ),
-        ReleaseCheck(not broken, "no sealed round was changed", changed),
-        *release_checks(
-            study.settings.release,
-            {
-                round_.number: round_.sealed
-                for round_ in round_folder.all_rounds(study.places.rounds)
-                if not round_.pilot
-            },
-        ),
-    ]
-    return [each._replace(remedy="") if each.passed else each for each in found]
 
 
 def _facts(
@@ -280,6 +255,7 @@ def _facts(
         sampling=settings.sampling,
         annotation=replace(settings.annotation, annotators=(), label_studio_url=""),
         differences=differences,
+        reworded=reworded(study.places, rounds),
         **counted_facts(study.places, rounds),
         left_out=missing,
         audit=release_facts.audit_counts(corpus, frozen),
@@ -288,82 +264,15 @@ def _facts(
         period=release_facts.period(corpus),
         annotators=len(people) or len(settings.annotation.people),
         machines=tuple(sorted(annotators - people)),
-        data_statement=_file_of(study, options.data_statement, "data_statement"),
-        licence_text=_licence_text(study, options.licence),
-        stages=_stages(study),
+        data_statement=data_statement_of(study, options.data_statement),
+        licence_text=licence_text(study, options.licence),
+        stages=[StageFacts(*stage) for stage in built_tables(study)],
         recall=recall_sentences(_recall_rounds(study.places.rounds), gold, settings.labels),
     )
 
 
-def counted_facts(places: Places, rounds: Sequence[RoundFolder]) -> dict[str, Any]:
-    """Return the facts computed from a study's tables and rounds alone; `covmis verify` recomputes them."""
-    return {
-        "flow": tuple(
-            FlowStep(step.keeps, step.claims, step.pairs, step.dropped_pairs, step.reasons)
-            for step in flow(places)
-        ),
-        "rounds": tuple(_round_facts(round_) for round_ in rounds),
-        "kappa": _coefficient(places.rounds / "summary.json", "kappa"),
-        "kappa_items": _items_with_two_labels(places.rounds / "summary.json"),
-    }
-
-
 def _recall_rounds(rounds: Path) -> list[RoundFolder]:
     return round_folder.rounds_of_kind(rounds, round_folder.RoundKind.RECALL)
-
-
-def _stages(study: OfStudy) -> list[StageFacts]:
-    """Return the ledger's entries for the stages that built the tables."""
-    entries = ledger.read(study.places.build / "ledger.jsonl")
-    return [
-        StageFacts(name, entry.covmis, {table: facts.sha256 for table, facts in entry.tables.items()})
-        for name, entry in {entry.stage: entry for entry in entries if entry.done}.items()
-    ]
-
-
-def _file_of(study: OfStudy, name: str, setting: str) -> str:
-    """Return the text of a file that [release] names."""
-    if not name:
-        return ""
-    try:
-        return storage.inside(study.places.folder, study.places.folder / name).read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"cannot be read: {error}", file=name, remedy=f"[release] {setting} names a file of the study"
-        ) from None
-
-
-def _licence_text(study: OfStudy, licence: str) -> str:
-    """Return the file that [release] licence names if it exists in the study; it may also be a licence's name."""
-    named = bool(licence) and (study.places.folder / licence).is_file()
-    return _file_of(study, licence, "licence") if named or "/" in licence else ""
-
-
-def _round_facts(round_: RoundFolder) -> RoundFacts:
-    items, report, seal = round_.items(), round_.folder / "report.json", round_.seal()
-    return RoundFacts(
-        name=round_.number,
-        pilot=round_.pilot,
-        claims=items["claim_id"].nunique(),
-        items=len(items),
-        for_people=len(for_people(items)),
-        raw_agreement=_coefficient(report, "raw_agreement"),
-        kappa=_coefficient(report, "kappa"),
-        guideline=round_.guideline,
-        seal=str(seal["seal"]) if seal else "",
-    )
-
-
-def _items_with_two_labels(report: Path) -> int:
-    return int(round_folder.read_json(report).get("items_with_two_labels") or 0) if report.exists() else 0
-
-
-def _coefficient(report: Path, name: str) -> Coefficient | None:
-    """Return a coefficient of a round's report or of the summary; None before `covmis round report`."""
-    figure = read_figure(report, name)
-    if not figure or figure.value is None:
-        return None
-    return Coefficient(figure.name, figure.value, figure.interval)
 
 
 def _bundle(

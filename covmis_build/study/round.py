@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.annotation.seal import Seal
     from covmis_build.annotation.training import TrainingReport
+    from covmis_build.study.discard_round import Discarded
     from covmis_build.study.of_study import OfStudy
 
 Adjudicator = Annotated[str, About("The adjudicator's code.")]
@@ -57,11 +58,17 @@ class Round(Result):
 
     study: OfStudy
     place: Path
+    done_before: bool = False
+    """Whether an earlier call had opened it already, so that this one changed nothing."""
 
     @property
     def folder(self) -> RoundFolder:
         """Its folder, as its files are now."""
         return record.RoundFolder.at(self.place)
+
+    def is_opened(self) -> bool:
+        """True if the round is there: its items are the last that is written when it is opened."""
+        return (self.place / "items.parquet").exists()
 
     def __repr__(self) -> str:
         return f"<{self.sentence.rstrip('.')}>"
@@ -445,6 +452,12 @@ class Round(Result):
             folder = reopen(self.folder, list(items), reason, now=storage.moment())
         return Reopened(self.number, sorted(folder.reopened), reason)
 
+    def discard(self, *, archive: bool = False) -> Discarded:
+        """Take this round back, if none was opened after it: `Study.discard_round`."""
+        from covmis_build.study.discard_round import discard_round
+
+        return discard_round(self.study, self.number, archive=archive)
+
     def _check_adjudicator(self, code: str) -> None:
         from covmis_build.settings import CODE
 
@@ -482,7 +495,7 @@ class Round(Result):
     @property
     def sentence(self) -> str:
         """Return what was frozen as text."""
-        about = self.to_dict()
+        about = self._about()
         kind = f" ({self.folder.kind.name.lower()})" if self.folder.kind else " (pilot)" if self.pilot else ""
         told = f"Round {self.number}{kind}: {counted(about['claims'], 'claims')}, {counted(about['items'], 'posts')}, "
         told += f"{about['for_people']} of them for annotators."
@@ -502,6 +515,11 @@ class Round(Result):
     @property
     def summary(self) -> list[str]:
         """Return what was frozen, and the next step."""
+        more = "; more --labels draw more" if self.folder.asks_relevance else ""
+        before = f"Done already: round {self.number}. Nothing was changed{more}."
+        return [*([before] if self.done_before else []), *self._frozen()]
+
+    def _frozen(self) -> list[str]:
         which = f" --round {self.number}" if self.folder.kind else ""
         if self.folder.asks_relevance:
             pushed = f"Next: `covmis round push{which}`, then pull. Push again after that: each yes goes to a second person."
@@ -518,11 +536,14 @@ class Round(Result):
                 f"Registered {name} ({sha256[:12]}): keep the file as it is."
                 for name, sha256 in registered.items()
             ),
-            f"Frozen in {self.to_dict()['folder']}/. Next: `covmis round push{which}`{channels}.",
+            f"Frozen in {self._about()['folder']}/. Next: `covmis round push{which}`{channels}.",
         ]
 
     def to_dict(self) -> dict[str, Any]:
         """As `covmis round open --json` prints it."""
+        return self._about() | ({"done_before": True} if self.done_before else {})
+
+    def _about(self) -> dict[str, Any]:
         from covmis_build.annotation.checks import repeats_in
         from covmis_build.annotation.frozen_items import for_people
 

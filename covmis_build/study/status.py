@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from covmis_build import storage
 from covmis_build.annotation.answers import Phase
 from covmis_build.annotation.answers import Status as AnswerStatus
-from covmis_build.annotation.round_folder import RoundKind, kind_of
+from covmis_build.annotation.round_folder import RoundKind, all_rounds, kind_of
 from covmis_build.building.dropped_posts import texts_of
 from covmis_build.building.flow import Step, ask, flow, missing_from_build
 from covmis_build.building.losses import losses, short_posts
@@ -106,6 +106,7 @@ def status(study: OfStudy) -> Status:
     rounds = _rounds(places)
     missing = missing_items(places)
     half_purged = unfinished(places)
+    differing = study.differing_release()
     steps = flow(places)
     short = short_posts(places, study.settings.cleaning) if stages["clean"] else ""  # else of other settings
     return Status(
@@ -120,13 +121,31 @@ def status(study: OfStudy) -> Status:
             *([f"{half_purged}."] if half_purged else []),
             *_uncollected(places),
             *missing_note(missing),
+            *_reworded(study),
+            *_older(differing),
             *([study.advice] if study.advice else []),
             *filter(None, [short]),
             *(f"{line[:1].upper()}{line[1:]}." for line in (small_claims(places) if stages["clean"] else ())),
         ],
-        next="`covmis purge`" if half_purged else next_step(study, stages, rounds, steps),
+        next="`covmis purge`" if half_purged else next_step(study, stages, rounds, steps, differing),
         short_posts=short,
     )
+
+
+def _reworded(study: OfStudy) -> list[str]:
+    """Return a sentence on each claim that people judged by another text. Without rounds nothing is loaded."""
+    places = study.places
+    if not any(places.rounds.glob("*/items.parquet")):
+        return []
+    from covmis_build.study.wordings import in_words, reworded
+
+    told = in_words(reworded(places, all_rounds(places.rounds)))
+    return [f"{each[:1].upper()}{each[1:]}." for each in told]
+
+
+def _older(differing: Sequence[str]) -> list[str]:
+    told = f"data/release is not what the study is now: {'; '.join(differing)}. `covmis release` writes it again."
+    return [told] if differing else []
 
 
 def chain_texts(study: OfStudy, chains: Sequence[Chain]) -> dict[str, str]:
@@ -168,9 +187,18 @@ def after_seal(study: OfStudy) -> str:
     return next_step(study, current(study.places, study.settings), _rounds(study.places), [])
 
 
-def next_step(study: OfStudy, stages: dict[str, bool], rounds: list[RoundRow], steps: list[Step]) -> str:
-    """Return the next step; before the first round also where most posts were lost, and how to keep them."""
-    return _to_build(study, stages, rounds) or _to_annotate(study, rounds, steps)
+def next_step(
+    study: OfStudy,
+    stages: dict[str, bool],
+    rounds: list[RoundRow],
+    steps: list[Step],
+    differing: Sequence[str] | None = None,
+) -> str:
+    """Return the next step; before the first round also where most posts were lost, and how to keep them.
+
+    `differing`: what the release does not tell, if that is known already.
+    """
+    return _to_build(study, stages, rounds) or _to_annotate(study, rounds, steps, differing)
 
 
 def _to_build(study: OfStudy, stages: dict[str, bool], rounds: list[RoundRow]) -> str:
@@ -197,7 +225,9 @@ def _more_posts(study: OfStudy, lost: str) -> str:
     )
 
 
-def _to_annotate(study: OfStudy, rounds: list[RoundRow], steps: list[Step]) -> str:
+def _to_annotate(
+    study: OfStudy, rounds: list[RoundRow], steps: list[Step], differing: Sequence[str] | None
+) -> str:
     """Return the next step for sample, rounds and corpus."""
     places = study.places
     asking_recall = [row for row in rounds if kind_of(row.round) in {RoundKind.RECALL, RoundKind.RELABEL}]
@@ -216,11 +246,15 @@ def _to_annotate(study: OfStudy, rounds: list[RoundRow], steps: list[Step]) -> s
         return f"finish round {unsealed[0]}: `covmis round status --round {unsealed[0]}` says how"
     if not rounds:
         return _more_posts(study, lost)
-    released = places.release / "checksums.txt"
-    seals = [path.stat().st_mtime for path in places.rounds.glob("*/seal.json")]
-    if released.exists() and released.stat().st_mtime >= max(seals):
-        return "`covmis estimate`; publish data/release, and judge systems on it: `covmis evaluate score data/release/corpus.csv SYSTEM.csv`"
-    return "`covmis release`"
+    return _to_publish(study, study.differing_release() if differing is None else differing)
+
+
+def _to_publish(study: OfStudy, differing: Sequence[str]) -> str:
+    if not any(study.places.release.glob("*")):
+        return "`covmis release`"
+    if differing:
+        return "`covmis release` (what was released before is not what the study is now)"
+    return "`covmis estimate`; publish data/release, and judge systems on it: `covmis evaluate score data/release/corpus.csv SYSTEM.csv`"
 
 
 def missing_items(places: Places) -> dict[str, str]:

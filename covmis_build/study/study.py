@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from covmis_build.claims.lint import Findings
     from covmis_build.claims.selection import Selection
     from covmis_build.collecting.cost import Estimate
-    from covmis_build.corpus.deposit import ReleaseCheck
     from covmis_build.engine import Progress
     from covmis_build.estimation.regression import Regression
     from covmis_build.estimation.shares import Estimates
@@ -50,8 +49,10 @@ if TYPE_CHECKING:
     from covmis_build.settings import Settings
     from covmis_build.study.add_posts import AddedPosts
     from covmis_build.study.archive import ArchivePosts
+    from covmis_build.study.check_release import CheckedRelease
     from covmis_build.study.claims import ImportedClaims, LookedAt
     from covmis_build.study.collect import Collected, LookedUp, PricedList
+    from covmis_build.study.discard_round import Discarded
     from covmis_build.study.hydrate import Hydration
     from covmis_build.study.import_posts import ImportedPosts
     from covmis_build.study.keywords import SavedKeywords
@@ -62,6 +63,8 @@ if TYPE_CHECKING:
     from covmis_build.study.rebuilding import BesidePublished, Rebuilding
     from covmis_build.study.recall import Recall
     from covmis_build.study.release import Released
+    from covmis_build.study.remove_claims import RemovedClaims
+    from covmis_build.study.remove_posts import RemovedPosts
     from covmis_build.study.round import Round
     from covmis_build.study.rounds import VerifiedRounds
     from covmis_build.study.run import Ran
@@ -434,6 +437,23 @@ class Study:
 
         return import_posts(self, file, progress)
 
+    def remove_posts(
+        self,
+        file: Annotated[
+            str,
+            About("A file of the archive, as `covmis posts add` named it.", metavar="FILE", argument=True),
+        ],
+    ) -> RemovedPosts:
+        """Take a file of posts out of the archive, and delete it.
+
+        Names the claims that lose posts, and the rounds in which some are frozen: these keep them.
+
+        Example: covmis posts remove posts.csv
+        """
+        from covmis_build.study.remove_posts import remove_posts
+
+        return remove_posts(self, file)
+
     # The claim list and its queries
 
     def import_claims(
@@ -475,6 +495,21 @@ class Study:
         from covmis_build.study.claims import LookedAt
 
         return LookedAt(read_list(Path(claims), form, _chosen(columns, text)))
+
+    def remove_claims(
+        self,
+        claims: Annotated[Sequence[str] | str, About("Ids of claims.", metavar="ID...", argument=True)],
+    ) -> RemovedClaims:
+        """Take claims out of the claim list.
+
+        Labels that people gave their posts stay in the record, and are in no figure. To leave a claim out for now, write
+        `no` into its column `selected`.
+
+        Example: covmis claims remove 12
+        """
+        from covmis_build.study.remove_claims import remove_claims
+
+        return remove_claims(self, _several(claims))
 
     def lint_claims(
         self,
@@ -696,6 +731,26 @@ class Study:
         from covmis_build.study.relabel import relabel
 
         return relabel(self, [items] if isinstance(items, str) else list(items), every=every)
+
+    def discard_round(
+        self,
+        which: Annotated[
+            str | int, About("The round: 2, t1 (training) or r1 (recall).", metavar="N", argument=True)
+        ],
+        *,
+        archive: Annotated[
+            bool, About("Keep its labels in annotation/discarded/, which only `covmis purge` reads.")
+        ] = False,
+    ) -> Discarded:
+        """Take back the round that was opened last.
+
+        Its posts are drawn again as if it had never been opened. A round with labels is refused, unless --archive keeps them.
+
+        Example: covmis round discard 2
+        """
+        from covmis_build.study.discard_round import discard_round
+
+        return discard_round(self, str(which), archive=archive)
 
     def verify_rounds(
         self,
@@ -929,7 +984,7 @@ class Study:
         The corpus comes in three formats, with statistics, metadata and checksums, in data/release/.
 
         Uses the posts as they were frozen in the rounds. Purged posts are excluded and counted. Fails if a sealed round was
-        changed.
+        changed. --check names what the release does not tell of the study as it is now.
 
         Example: covmis release --bundle
         """
@@ -937,11 +992,24 @@ class Study:
 
         return release(self, text=text, bundle=bundle, deposit=deposit, sign=sign, run=run, progress=progress)
 
-    def release_checks(self) -> list[ReleaseCheck]:
-        """Check the requirements of a release, with a remedy for each one not met."""
-        from covmis_build.study.release import checks
+    def check_release(self) -> CheckedRelease:
+        """Compare data/release with the study as it is now; write nothing. Exit code 1 if they differ."""
+        from covmis_build.study.check_release import check_release
 
-        return checks(self)
+        return check_release(self)
+
+    def differing_release(self) -> list[str]:
+        """Return what data/release does not tell of the study as it is now, a sentence each; nothing without a release."""
+        if not any(self.places.release.glob("*")):
+            return []
+        from covmis_build.study.release_age import glance_at
+
+        glance = glance_at(self)
+        if glance.complete or glance.unreadable:
+            return glance.differences
+        from covmis_build.study.check_release import differences
+
+        return differences(self)
 
     def bundle(self) -> Path:
         """Release with a bundle.zip that contains everything for a rebuild. Returns its path."""

@@ -93,6 +93,7 @@ VERBS = {
     ),
     "claims lint": Verb(f"{_STUDY}lint_claims"),
     "claims select": Verb(f"{_STUDY}select_claims"),
+    "claims remove": Verb(f"{_STUDY}remove_claims"),
     "posts look": Verb(f"{_STUDY}look"),
     "posts add": Verb(
         f"{_STUDY}add_posts",
@@ -104,6 +105,7 @@ VERBS = {
             ),
         ),
     ),
+    "posts remove": Verb(f"{_STUDY}remove_posts"),
     "queries show": Verb(f"{_STUDY}show_queries"),
     "queries try": Verb(
         f"{_STUDY}try_queries",
@@ -143,13 +145,23 @@ VERBS = {
     "round seal": Verb(f"{_ROUND}seal"),
     "round reopen": Verb(f"{_ROUND}reopen"),
     "round relabel": Verb(f"{_STUDY}relabel"),
+    "round discard": Verb(f"{_STUDY}discard_round"),
     "round verify": Verb(f"{_STUDY}verify_rounds"),
     "agreement": Verb("annotation.report_files:agreement_of_file"),
     "estimate": Verb(f"{_STUDY}estimate", (Choice(f"{_STUDY}regress", "formula"),)),
     "recall plan": Verb(f"{_RECALL}plan"),
     "recall draw": Verb(f"{_RECALL}draw"),
     "recall report": Verb(f"{_RECALL}report"),
-    "release": Verb(f"{_STUDY}release"),
+    "release": Verb(
+        f"{_STUDY}release",
+        (
+            Choice(
+                f"{_STUDY}check_release",
+                "check",
+                About("Instead: compare what was released with the study; exit code 1 if they differ."),
+            ),
+        ),
+    ),
     "verify": Verb("study.verify:verify"),
     "hydrate": Verb(f"{_STUDY}hydrate"),
     "export": Verb("workbench.export:export"),

@@ -20,7 +20,7 @@ from covmis_build.claims.lists import read_claims
 from covmis_build.corpus.bundle import FACTS, FIRST, MANIFEST, TABLES, bundled_settings, read_bundle, root_of
 from covmis_build.corpus.convert import read_corpus
 from covmis_build.corpus.covmis_shape import misinformation
-from covmis_build.corpus.publish import BUNDLE, CHECKSUMS, STATISTICS
+from covmis_build.corpus.publish import BUNDLE, STATISTICS
 from covmis_build.corpus.recount import CLOSE, Check, read_beside
 from covmis_build.corpus.release import make_corpus, with_weights
 from covmis_build.corpus.release_facts import from_json
@@ -31,7 +31,7 @@ from covmis_build.evaluation.split import release_splits
 from covmis_build.keyed import uniform
 from covmis_build.operations import About
 from covmis_build.options import RANKED, Release
-from covmis_build.places import Places
+from covmis_build.places import CHECKSUMS, Places
 from covmis_build.queries.build import build_queries
 from covmis_build.records import Estimand
 from covmis_build.report.result import Result
@@ -39,8 +39,9 @@ from covmis_build.sampling import draw
 from covmis_build.study.beside import weights_of
 from covmis_build.study.estimate import as_drawn, figures_of
 from covmis_build.study.population import Population, frame_of
-from covmis_build.study.recall import recall_sentences
-from covmis_build.study.release import counted_facts, label_sets_of
+from covmis_build.study.recall_report import recall_sentences
+from covmis_build.study.release import label_sets_of
+from covmis_build.study.released import counted_facts
 from covmis_build.study.round_settings import settings_of_rounds, with_all_draws
 from covmis_build.study.study import open_study
 

@@ -103,6 +103,8 @@ async def add(request: Request) -> Response:
     """Add a file to the archive as it comes; the answer is the page that shows it."""
     bench, name = bench_of(request), request.path_params["name"]
     added = await run_in_threadpool(bench.study.add_posts, blocks_of(request), name)
+    if not added.added:
+        bench.said = added.sentences[0]
     given = added.file.rpartition("/")[2]
     bench.did("posts add", {"file": given}, dropped="file")
     return PlainTextResponse(f"/posts?file={quote(added.file, safe='')}")

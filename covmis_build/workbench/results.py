@@ -72,7 +72,7 @@ def results(request: Request) -> Response:
         label=label,
         of=of,
         estimands=COUNTED,
-        checks=bench.keep(f"checks {sorted(stages.items())}", BASED_ON, study.release_checks),
+        released=bench.keep(f"release {sorted(stages.items())}", BASED_ON, study.check_release),
         current=all(stages.values()),
         files=[(name, path.stat().st_size) for name, path in files_of(bench).items()],
         **shown,

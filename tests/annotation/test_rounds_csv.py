@@ -91,6 +91,12 @@ def test_a_whole_round_and_every_command_twice(folder):
         "agreed": 6, "discussed": 2, "adjudicated": 2, "automatic": 1, "audited": 1,
     }  # fmt: skip
     assert "sealed" in covmis(folder, "round", "pull", fails=2)["error"]
+    assert again("round", "adjudicate")["adjudicated"] == 2
+    fill(sheets / "adjudication.csv", lambda row: "against")
+    refused = covmis(folder, "round", "adjudicate", fails=2)["error"]
+    assert "and 1 more post as against (sealed: neither), but round 001 is sealed" in refused
+    assert "`covmis round reopen" in refused
+    fill(sheets / "adjudication.csv", lambda row: "neither")
     assert covmis(folder, "round", "open")["round"] == "002"
     assert covmis(folder, "round", "open", fails=2)["error"].startswith("all sampled claims")
 

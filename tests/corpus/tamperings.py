@@ -14,10 +14,11 @@ import pyarrow.parquet as pq
 from covmis_build.corpus import bundle, covmis_shape
 from covmis_build.corpus.bundle import hash_tree, root_of
 from covmis_build.corpus.convert import read_corpus, write_corpus
-from covmis_build.corpus.publish import BUNDLE, CHECKSUMS, FACTS, data_hashes, hub_parts
+from covmis_build.corpus.publish import BUNDLE, data_hashes, hub_parts
 from covmis_build.corpus.release_facts import from_json, hashed
 from covmis_build.corpus.resources import IN_COVMIS_SHAPE
 from covmis_build.errors import CovmisError
+from covmis_build.places import CHECKSUMS, FACTS
 from covmis_build.study.verify import verify
 
 

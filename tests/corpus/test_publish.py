@@ -17,12 +17,13 @@ from covmis_build import storage
 from covmis_build.cli import app
 from covmis_build.corpus.convert import check_ids, read_corpus, write_corpus
 from covmis_build.corpus.hugging_face import header as hugging_face_header
-from covmis_build.corpus.publish import ALWAYS, BUNDLE, CHECKSUMS, HUGGING_FACE, SOMETIMES
+from covmis_build.corpus.publish import ALWAYS, BUNDLE, HUGGING_FACE, SOMETIMES
 from covmis_build.corpus.release import make_corpus
 from covmis_build.corpus.release_facts import Audit
 from covmis_build.corpus.statistics import statistics
 from covmis_build.errors import InputError
 from covmis_build.options import Labels, Release
+from covmis_build.places import CHECKSUMS
 from tests.corpus.conftest import HOSTILE, TEXT, TITLE, made_facts, made_frozen, write_release
 
 

@@ -135,8 +135,11 @@ def test_the_whole_way(made):
     assert whole.rounds == ("r001", "r002")
     assert whole.figures.iloc[0]["labels"] > row["labels"]
     assert whole.figures.iloc[0]["low"] <= found / (found + missed) <= whole.figures.iloc[0]["high"]
-    with pytest.raises(InputError, match="as many labels"):
-        study.recall().draw(labels=120, labels_found=50, depth=100)
+    same = study.recall().draw(labels=120, labels_found=50, depth=100)
+    assert (same.number, same.sentences[0]) == (
+        "r002",
+        "Done already: round r002. Nothing was changed; more --labels draw more.",
+    )
     # fewer of the one and more of the other: nobody's chance is forgotten
     third = study.recall().draw(labels=10, labels_found=60, depth=100)
     merged = storage.read_table(third.folder.folder / "frame.parquet", "frame")

@@ -94,10 +94,13 @@ def test_a_dropped_file_is_never_lost_nor_doubled_and_says_what_is_wrong(study, 
     archive = study.places.folder / "data/archive"
     before = {path.name: path.read_bytes() for path in archive.iterdir()}
     again = client.put("/posts/posts.jsonl", content=b"{}", headers={"x-part": "file"})
-    assert (again.status_code, again.text) == (
-        400,
-        "data/archive/posts.jsonl: is in the archive already. Give the new file another name",
+    assert again.status_code == 400
+    assert again.text.startswith(
+        "data/archive/posts.jsonl: is in the archive already, with other content. Give "
     )
+    same = client.put("/posts/renamed.jsonl", content=before["posts.jsonl"], headers={"x-part": "file"})
+    assert same.text == "/posts?file=data%2Farchive%2Fposts.jsonl"
+    assert "Already there: data/archive/posts.jsonl" in client.get(same.text).text
     assert client.put("/posts/empty.csv", content=b"").status_code == 400
 
     assert {path.name: path.read_bytes() for path in archive.iterdir()} == before

@@ -95,7 +95,7 @@ def test_a_refusal_is_said_and_not_kept(labelled, tmp_path):
 
 def test_the_checks_are_those_of_the_checklist(labelled):
     labelled = labelled.change(release={"contact": "a@example.org"})
-    checks = {check.what: check.passed for check in labelled.release_checks()}
+    checks = {check.what: check.passed for check in labelled.check_release().checks}
     assert (checks["a contact"], checks["a licence"], checks["round 001 is sealed"]) == (True, False, False)
     client = client_of(labelled)
     assert "Round 001 is not sealed: <code>covmis round seal</code>" in client.get("/results").text
@@ -105,7 +105,7 @@ def test_the_checks_are_those_of_the_checklist(labelled):
     labels = storage.read_table(path, "labels")
     labels.loc[0, "label"] = "neither" if labels.loc[0, "label"] == "favor" else "favor"
     storage.write_table(path, labels, "labels")
-    assert not {check.what: check.passed for check in labelled.release_checks()}[
+    assert not {check.what: check.passed for check in labelled.check_release().checks}[
         "no sealed round was changed"
     ]
     assert "Sealed rounds that changed: 001" in client.get("/results").text
