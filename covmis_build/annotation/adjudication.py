@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from covmis_build.annotation.conflicts import Conflict
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.records import Label
 
@@ -398,11 +399,13 @@ class Settlement(Result):
     by_majority: int = 0
     notes: tuple[Problem, ...] = ()
     """Remarks on decisions that count."""
+    conflicts: tuple[Conflict, ...] = ()
+    """Items that two leads decided differently."""
 
     @property
     def warnings(self) -> list[str]:
-        """Return problems and remarks as sentences."""
-        return as_lines([*self.problems, *self.notes])
+        """Return problems, remarks and conflicts as sentences."""
+        return [*as_lines([*self.problems, *self.notes]), *(f"{conflict}." for conflict in self.conflicts)]
 
     @property
     def summary(self) -> list[str]:
@@ -432,6 +435,7 @@ class Settlement(Result):
             **asdict(self),
             "problems": list(map(str, self.problems)),
             "notes": list(map(str, self.notes)),
+            "conflicts": list(map(str, self.conflicts)),
         }
 
     def check(self) -> None:
@@ -462,6 +466,7 @@ def settlement(round_: RoundFolder, pulled: Pulled, *, discuss: bool = True) -> 
         added=pulled.added,
         problems=tuple(pulled.problems),
         notes=tuple(pulled.notes),
+        conflicts=round_.conflicts(),
         unlabelled=len(unlabelled),
         discussion=_where(round_, DISCUSSION_SHEET),
         adjudication=_where(round_, ADJUDICATION_SHEET),

@@ -123,7 +123,7 @@ def seal(
     content = {
         "version": 1,
         "round": number,
-        "items": _rows_hash(frozen, "frozen"),
+        "items": items_hash(frozen),
         "labels": _rows_hash(labels, "labels"),
         "decisions": _rows_hash(decisions, "gold"),
         "agreement": hashlib.sha256(report).hexdigest(),
@@ -133,6 +133,7 @@ def seal(
             for row in labels_of(labels)
             if row.comment or row.reason
         },
+        "lines": sorted(labels["label_id"]),
         "counts": {"items": len(frozen), "labels": len(labels), "decisions": len(decisions)},
         "previous": previous,
     }
@@ -171,6 +172,7 @@ def verify(
         changed.append("the replaced seal")
     if sealed.get("seal") != _own_hash(sealed) or sealed.get("round") != number:
         changed.append("the seal itself")
+    changed += _other_labels(sealed, labels)
     changed += [f"the text of {item}" for item in _other_texts(frozen)]
     changed += _other_remarks(sealed.get("remarks", {}), now["remarks"], labels, set(gone["item_id"]))
     return Verified(number, True, tuple(changed), len(gone))
@@ -269,7 +271,7 @@ def _changed_before(round_: RoundFolder, previous: Collection[str]) -> list[str]
         if not sealed:
             changed.append(f"the seal that was replaced by reopening {number}")
             continue
-        labels = round_.labels().head(int(sealed["counts"]["labels"]))
+        labels = round_.labels_under(sealed)
         decisions = storage.read_table(place / "decisions.parquet", "gold")
         report, guideline = (_bytes(place / name) for name in ("report.json", "guideline.md"))
         check = verify(
@@ -329,6 +331,25 @@ def _other_texts(frozen: pd.DataFrame) -> Iterable[str]:
             yield row["item_id"]
 
 
+def _other_labels(sealed: Mapping[str, Any], labels: pd.DataFrame) -> list[str]:
+    """Name labels that came after the seal, for example from a colleague's copy, and count those that it saw and are gone."""
+    if "lines" not in sealed:
+        return []
+    seen = set(sealed["lines"])
+    late = labels[~labels["label_id"].isin(seen)]
+    gone = len(seen - set(labels["label_id"]))
+    added = [f"{row.label or row.status} of {row.annotator} for {row.item_id}" for row in labels_of(late)[:3]]
+    more = ", …" if len(late) > len(added) else ""
+    return [
+        *(
+            [f"{counted(len(late), 'labels')} that the seal did not see ({', '.join(added)}{more})"]
+            if added
+            else []
+        ),
+        *([f"{counted(gone, 'labels')} missing that the seal saw"] if gone else []),
+    ]
+
+
 def _other_remarks(
     then: Mapping[str, str], now: Mapping[str, str], labels: pd.DataFrame, purged: set[str]
 ) -> list[str]:
@@ -344,6 +365,11 @@ def _other_remarks(
 
 def _remark_hash(row: Label, salt: str) -> str:
     return _digest([salt, row.comment, row.reason])
+
+
+def items_hash(frozen: pd.DataFrame) -> str:
+    """Return the hash of a round's items as seals have it: two copies of a round have the same, also after a purge."""
+    return _rows_hash(frozen, "frozen")
 
 
 def _rows_hash(frame: pd.DataFrame, table: str, *, without: Collection[str] = ()) -> str:

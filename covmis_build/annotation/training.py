@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build import keyed, storage
 from covmis_build.annotation.answers import Phase, labels_of, usable
+from covmis_build.annotation.final_labels import LabelSource
 from covmis_build.annotation.frozen_items import FROZEN, by_item, rows_of
-from covmis_build.annotation.gold import LabelSource
 from covmis_build.annotation.report import Case, Said, cases_html
 from covmis_build.annotation.round_folder import read_json
 from covmis_build.errors import counted

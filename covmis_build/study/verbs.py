@@ -142,6 +142,7 @@ VERBS = {
     ),
     "round seal": Verb(f"{_ROUND}seal"),
     "round reopen": Verb(f"{_ROUND}reopen"),
+    "round merge": Verb(f"{_STUDY}merge"),
     "round verify": Verb(f"{_STUDY}verify_rounds"),
     "agreement": Verb("annotation.report_files:agreement_of_file"),
     "estimate": Verb(f"{_STUDY}estimate", (Choice(f"{_STUDY}regress", "formula"),)),
