@@ -18,7 +18,7 @@ import os
 import re
 from collections import Counter
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -39,7 +39,7 @@ LEAD = "COVMIS_LEAD"
 """The environment variable with the code of the person who records decisions on this computer; default: the login name."""
 EARLIER = "labels.earlier-version.jsonl"
 """The rows that were taken over from the table of an earlier version."""
-UNHASHED = {"id", "comment", "reason", "row"}
+UNHASHED: dict[str, Any] = {"id": "", "comment": "", "reason": "", "row": 0}
 """What the id leaves out: a purge empties comments and reasons, and `remarks` has their salted hash."""
 GIT_MARKS = (b"<<<<<<<", b"=======", b">>>>>>>", b"|||||||")
 RESTORE = (
@@ -49,7 +49,7 @@ RESTORE = (
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A recorded answer. The fields without a default are in every line."""
+    """A recorded answer. The fields without a default are in every line; others only if they say something."""
 
     id: str
     """Hash of the line's content."""
@@ -68,7 +68,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
     set: int
     """The version of the label set."""
     guideline: str
-    phase: str = Phase.INDEPENDENT.value
+    phase: str
     lead: str = ""
     """Who recorded a decision."""
     instead_of: tuple[str, ...] = ()
@@ -153,8 +153,8 @@ def _remarks(salt: str, comment: str, reason: str) -> str:
 
 
 def _content_id(line: Line) -> str:
-    content = {name: value for name, value in msgspec.to_builtins(line).items() if name not in UNHASHED}
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:20]
+    content = msgspec.structs.replace(line, **UNHASHED)
+    return hashlib.sha256(msgspec.json.encode(content, order="sorted")).hexdigest()[:20]
 
 
 def files(folder: Path) -> list[Path]:
@@ -205,7 +205,13 @@ def _checked(path: Path, salts: Mapping[str, str]) -> Iterable[Line]:
 
 def _parsed(path: Path) -> Iterable[tuple[int, Line]]:
     """Return the lines of a file with their numbers. What is no line of covmis is refused."""
-    for number, raw in enumerate(path.read_bytes().split(b"\n"), start=1):
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"cannot be read: {error.strerror}", file=path, remedy="Restore it from a copy"
+        ) from None
+    for number, raw in enumerate(data.split(b"\n"), start=1):
         if not raw.strip():
             continue
         if raw.startswith(GIT_MARKS):
@@ -252,10 +258,12 @@ def union(lines: Iterable[Line]) -> tuple[Line, ...]:
         kept[line.id] = msgspec.structs.replace(
             without_remarks(line) if forgotten else line, row=min(line.row, twin.row)
         )
+    # Rows that were taken over from a table made from lines, since these were missing, are no second answers.
+    lines_once = [line for line in kept.values() if line.label_id not in kept]
     # By time, but never before a line that it replaces: clocks may be wrong.
     latest: dict[tuple[str, ...], str] = {}
     since = {}
-    for line in sorted(kept.values(), key=lambda line: (line.seq, line.at, line.id)):
+    for line in sorted(lines_once, key=lambda line: (line.seq, line.at, line.id)):
         since[line] = latest[line.place] = max(line.at, latest.get(line.place, ""))
     return tuple(sorted(since, key=lambda line: (since[line], line.decides)))
 

@@ -503,6 +503,9 @@ def add_lines(round_: RoundFolder, lines: Sequence[Line]) -> int:
         if not round_.by_lines and (earlier := round_.lines()):
             label_lines.add(round_.folder, earlier, name=label_lines.EARLIER)
         label_lines.add(round_.folder, lines)
+        if not round_.about.records:
+            now = RoundFolder.at(round_.folder)
+            write_about(replace(now, about=msgspec.structs.replace(now.about, records=LINES)))
     write_tables(round_)
     return len(lines)
 
@@ -513,10 +516,17 @@ def write_tables(round_: RoundFolder, decisions: pd.DataFrame | None = None) -> 
     contents |= {} if decisions is None else {"gold": decisions}
     for table, rows in contents.items():
         path = round_.folder / {"labels": LABELS, "gold": DECISIONS}[table]
-        if not path.exists() or not tables.conform(storage.read_once(path, table), table).equals(
-            tables.conform(rows, table)
-        ):
+        if not _is_table(path, rows, table):
             storage.write_table(path, rows, table)
+
+
+def _is_table(path: Path, rows: pd.DataFrame, table: str) -> bool:
+    """True if a file has these rows."""
+    try:
+        known = storage.read_once(path, table)
+    except InputError:  # it is damaged, and made again
+        return False
+    return path.exists() and tables.conform(known, table).equals(tables.conform(rows, table))
 
 
 def count(pulled: Pulled, round_: RoundFolder, answers: Sequence[Answer], *, now: str) -> None:
