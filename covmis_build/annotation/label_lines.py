@@ -224,7 +224,7 @@ def _parsed(path: Path) -> Iterable[tuple[int, Line]]:
             )
         try:
             line = msgspec.json.decode(raw, type=Line)
-        except msgspec.MsgspecError as error:
+        except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors, too
             raise InputError(
                 f"is no complete line of a round: {error}", file=path, row=number, remedy=RESTORE
             ) from None
