@@ -87,6 +87,7 @@ class Disagreement(Result):
             "label": self.label,
             "how": self.how,
             "reason": self.reason,
+            "conflict": self.conflict,
         }
 
 

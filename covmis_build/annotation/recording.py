@@ -35,7 +35,10 @@ def append(
     last: dict[tuple[str, str, str], Label] = {}
     by_channel: dict[tuple[str, ...], tuple[str, ...]] = {}
     seqs: dict[tuple[str, ...], int] = {}
+    decision: dict[str, Label] = {}
     for line, row in zip(lines, as_labels(lines), strict=True):
+        if line.decides:
+            decision[line.item] = row
         last[row.item_id, row.phase, row.annotator] = row
         for who in ("", line.lead):
             by_channel[row.item_id, row.phase, row.annotator, row.channel, who] = _without_clock(row).said
@@ -47,9 +50,12 @@ def append(
         row = _row(answer, number, guideline, now)
         said = _without_clock(row).said
         if answer.channel == Channel.COVMIS:
-            # Somebody decides now: it counts unless the same stands already, also against an equal one in conflict.
-            alone = len(decided.get(answer.item_id, ())) < 2
-            before = _without_clock(last[key]).said if alone and key in last else None
+            # Somebody decides now. That adds nothing only if just this stands, not in conflict with another decision.
+            stands = decision.get(answer.item_id)
+            repeated = (
+                stands and (stands.phase, stands.annotator) == key[1:] and len(decided[answer.item_id]) < 2
+            )
+            before = _without_clock(stands).said if stands and repeated else None
         else:
             # A lead's own last one counts: a decision sheet that was read before is no answer to a colleague's decision.
             before = by_channel.get((*key, answer.channel, lead), by_channel.get((*key, answer.channel, "")))
@@ -66,7 +72,7 @@ def append(
             instead_of=decided.get(row.item_id, ()) if decides else (),
         )
         if decides:
-            decided[row.item_id] = [line.id]
+            decided[row.item_id], decision[row.item_id] = [line.id], row
         last[key] = row
         for who in ("", line.lead):
             by_channel[*key, answer.channel, who] = said

@@ -268,8 +268,12 @@ class RoundFolder:
         return labels[labels["label_id"].isin(before)]
 
     def conflicts(self) -> tuple[Conflict, ...]:
-        """Return the items that two leads decided differently, neither knowing of the other."""
-        return conflicts_among(label_lines.read(self.folder)) if self.by_lines else ()
+        """Return the items that two leads decided differently, neither knowing of the other; without purged ones."""
+        if not self.by_lines:
+            return ()
+        salts = label_lines.salts_of(self.folder)
+        conflicts = conflicts_among(label_lines.read(self.folder))
+        return tuple(conflict for conflict in conflicts if salts[conflict.item_id])
 
     def asked(self) -> pd.DataFrame:
         """All items for annotators: the round's own and the checks."""
@@ -295,7 +299,7 @@ class RoundFolder:
             self.labels(),
             per_item=self.per_item,
             twice=self.twice,
-            in_conflict={conflict.item_id for conflict in self.conflicts()},
+            in_conflict={conflict.item_id for conflict in conflicts_among(self.lines())},
         )
 
     def frame(self) -> pd.DataFrame:

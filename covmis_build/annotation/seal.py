@@ -16,7 +16,7 @@ import msgspec
 from covmis_build import records, storage
 from covmis_build.annotation.answers import labels_of
 from covmis_build.annotation.frozen_items import rows_of
-from covmis_build.annotation.round_folder import FRAME, Reopening, read_json, write_about
+from covmis_build.annotation.round_folder import DECISIONS, FRAME, Reopening, read_json, write_about
 from covmis_build.errors import CheckFailed, InputError, counted
 from covmis_build.report.result import Result
 from covmis_build.text.shown import shown_hash, shown_parts
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.records import Label
 
-SEALED_FILES = ("decisions.parquet", "report.json", "guideline.md", "seal.json")
+SEALED_FILES = (DECISIONS, "report.json", "guideline.md", "seal.json")
 """Files kept from a seal when its round is reopened. They contain no post's text. The seal is written last."""
 SEALED = ("items", "labels", "decisions", "agreement", "guideline", "frame", "draws")
 
@@ -244,7 +244,9 @@ def reopen(round_: RoundFolder, items: Sequence[str], reason: str, *, now: str) 
         earlier.append(entry)
     place = round_.folder / "sealed" / str(len(earlier))
     for name in SEALED_FILES:
-        if (round_.folder / name).exists():
+        if name == DECISIONS:  # made from the lines, where the file itself may be missing
+            storage.write_table(place / name, round_.decisions(), "gold")
+        elif (round_.folder / name).exists():
             storage.write_bytes(place / name, (round_.folder / name).read_bytes())
     about = msgspec.structs.replace(round_.about, reopened=[*earlier[:-1], entry])
     reopened = replace(round_, about=about)
@@ -272,7 +274,7 @@ def _changed_before(round_: RoundFolder, previous: Collection[str]) -> list[str]
             changed.append(f"the seal that was replaced by reopening {number}")
             continue
         labels = round_.labels_under(sealed)
-        decisions = storage.read_table(place / "decisions.parquet", "gold")
+        decisions = storage.read_table(place / DECISIONS, "gold")
         report, guideline = (_bytes(place / name) for name in ("report.json", "guideline.md"))
         check = verify(
             sealed,
