@@ -186,8 +186,11 @@ def test_a_sheet_that_was_read_before_does_not_undo_a_colleagues_decision(tmp_pa
     covmis(first, "round", "adjudicate")
     shutil.copytree(first, second)
     monkeypatch.setenv("COVMIS_LEAD", "ben")
-    item = items_of(second)[0]
-    covmis(second, "round", "adjudicate", item, "--label", "against")
+    theirs = second / ROUNDS / "001/sheets/discussion.csv"
+    first_row, *rows = rows_of(theirs)
+    item = first_row["item_id"]
+    write_rows(theirs, [{**first_row, "label": "against"}, *rows])
+    covmis(second, "round", "adjudicate")
     monkeypatch.setenv("COVMIS_LEAD", "ana")
     covmis(first, "round", "merge", str(second))
     assert covmis(first, "round", "adjudicate")["added"] == 0
@@ -405,5 +408,6 @@ def test_a_purge_empties_remarks_in_lines_and_a_copy_does_not_bring_them_back(tm
     mine = round_of(theirs_after).labels().query("item_id.str.endswith(@post)")
     assert len(mine) == 2
     assert set(mine["comment"]) == {""}
-    twice = union([*round_of(theirs).lines(), *round_of(theirs_after).lines()])
-    assert {line.comment for line in twice if line.item.endswith(post)} == {""}
+    copies = [round_of(folder).lines() for folder in (theirs, theirs_after)]
+    for first, second in (copies, copies[::-1]):
+        assert {line.comment for line in union([*first, *second]) if line.item.endswith(post)} == {""}
