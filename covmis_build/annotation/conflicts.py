@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 class Conflict:
     """An item with different decisions: outcome, lead and time of each."""
 
+    round: str
     item_id: str
     decisions: tuple[tuple[str, str, str], ...]
 
@@ -22,7 +23,7 @@ class Conflict:
         told = " and ".join(f"{outcome} ({lead}, {at})" for outcome, lead, at in self.decisions)
         return (
             f"{self.item_id} was decided as {told}, neither knowing of the other, and has no final label. "
-            f'`covmis round adjudicate "{self.item_id}" --label …` decides it'
+            f'`covmis round adjudicate "{self.item_id}" --round {self.round} --label …` decides it'
         )
 
 
@@ -40,7 +41,7 @@ def standing(lines: Iterable[Line]) -> dict[str, list[Line]]:
 def conflicts_among(lines: Sequence[Line]) -> tuple[Conflict, ...]:
     """Return the items of which different decisions stand, by item."""
     return tuple(
-        Conflict(item, tuple((_outcome(line), line.lead, line.at) for line in decisions))
+        Conflict(decisions[0].round, item, tuple((_outcome(line), line.lead, line.at) for line in decisions))
         for item, decisions in sorted(standing(lines).items())
         if len(set(map(_outcome, decisions))) > 1
     )

@@ -215,7 +215,7 @@ MANY = 6
 
 def _advice_on_conflicts(conflicts: Sequence[Conflict]) -> str:
     named = ", ".join(conflict.item_id for conflict in conflicts[:3]) + ", …" * (len(conflicts) > 3)
-    return f"decide what two people decided differently ({named}): `covmis round adjudicate ITEM --label …`"
+    return f"decide what two people decided differently ({named}): `covmis round adjudicate ITEM --round {conflicts[0].round} --label …`"
 
 
 def _advice_on_relevance(
