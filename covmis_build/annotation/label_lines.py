@@ -265,7 +265,7 @@ def union(lines: Iterable[Line]) -> tuple[Line, ...]:
     since = {}
     for line in sorted(lines_once, key=lambda line: (line.seq, line.at, line.id)):
         since[line] = latest[line.place] = max(line.at, latest.get(line.place, ""))
-    return tuple(sorted(since, key=lambda line: (since[line], line.decides)))
+    return tuple(sorted(since, key=lambda line: (since[line], line.decides, line.place)))
 
 
 def without_remarks(line: Line) -> Line:
@@ -292,7 +292,7 @@ def forget_remarks(folder: Path, items: set[str]) -> None:
 
 def _write(path: Path, lines: Iterable[Line]) -> None:
     """Write a file with each of these lines once. New lines come last, where git merges them most easily."""
-    ordered = sorted(union(lines), key=lambda line: (line.at, line.seq, line.id))
+    ordered = sorted(union(lines), key=lambda line: (line.at, line.place, line.seq, line.id))
     rows = [json.dumps(msgspec.to_builtins(line), ensure_ascii=False) + "\n" for line in ordered]
     data = "".join(rows).encode()
     if not path.exists() or path.read_bytes() != data:
