@@ -146,7 +146,7 @@ def truths_of(pool: Pool, every: pd.DataFrame) -> pd.Series:
     # a wrong answer is each of the other labels with the same chance
     kept, other = 1 - pool.noise, pool.noise / (len(VALUES) - 1)
     for estimand, sizes in (
-        ("messages", np.ones(len(every))),
+        ("unique_posts", np.ones(len(every))),
         ("posts", every["group_size"].to_numpy(float)),
     ):
         for label in VALUES:

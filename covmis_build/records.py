@@ -89,12 +89,12 @@ class Column:
         )
 
 
-EVERY = In(("items", "sample", "frame", "corpus"))
+EVERY = In(("items", "sample", "frame", "population", "corpus"))
 ItemId = Annotated[str, EVERY, "claim and post, joined by |"]
 ClaimId = Annotated[str, EVERY, "the claim"]
 PostId = Annotated[str, EVERY, "the post, with its platform's prefix"]
 NativeId = Annotated[str, In(("frozen", "corpus")), Unsealed, "the post's id as its platform writes it"]
-CreatedAt = Annotated[str, In(("frozen", "corpus")), Unsealed, "when the post was made, UTC"]
+CreatedAt = Annotated[str, In(("frozen", "population", "corpus")), Unsealed, "when the post was made, UTC"]
 Probability = Annotated[float, In(("sample", "frame", "corpus")), "probability that the post was sampled"]
 DrawNumber = Annotated[
     str, In(("sample",)), "the draw of its claim that the item came with, from 1 on; a recall round's number"
@@ -142,7 +142,7 @@ class Item:
     found: Annotated[bool, In(("frame",)), "whether a query found the post"]
     kind: Annotated[
         str,
-        In(("items", "sample", "corpus")),
+        In(("items", "sample", "population", "corpus")),
         "the query type that found the post; its stratum in the sample",
     ]
     label: Stance
@@ -151,20 +151,40 @@ class Item:
     other_claims: Annotated[list[str], In(("items",)), "other claims whose queries found the post, too"]
     group: Annotated[str, In(("items",)), "the post's group of near-duplicates, named by a post of it"]
     group_size: Annotated[
-        int, In(("items", "corpus")), "number of posts with this text, near-duplicates included"
+        int,
+        In(("items", "population", "corpus")),
+        "number of posts with this text, near-duplicates included",
+    ]
+    group_items: Annotated[
+        int,
+        In(("items", "population")),
+        Since("0.3.0"),
+        "number of labelled items that represent the group: above 1 if groups joined since",
     ]
     rank: Annotated[float, In(("frame",)), "the post's rank by similarity to the claim"]
     guess: Annotated[float, In(("frame",)), "score of the post's relevance to the claim (relative)"]
     p_claim: Annotated[
         float,
-        In(("items", "corpus")),
+        In(("items", "population", "corpus")),
         "probability that a post found for several claims stayed with this one",
     ]
     p_sample: Probability
     weight: Annotated[
         float,
         In(("corpus",)),
-        "1/(p_claim·p_sample): the number of unique posts that this row represents (a post of two claims counts for both)",
+        "the number of unique posts that this row represents (a post of two claims counts for both); 0 outside the population",
+    ]
+    weight_of_posts: Annotated[
+        float,
+        In(("corpus",)),
+        Since("0.3.0"),
+        "the number of posts that this row represents, near-duplicates included",
+    ]
+    in_population: Annotated[
+        str,
+        In(("corpus",)),
+        Since("0.3.0"),
+        "yes if the release's queries and settings find the post or a near-copy: shares are of these; otherwise no",
     ]
     draw: DrawNumber
     design: Design
@@ -442,7 +462,7 @@ TABLES = {
             Dropped,
             ("unit", *PAIR, "step"),
             "sample",
-            "a pair, claim or post that was not kept; `frozen.dropped` (made by clean) has items of opened rounds that a step would drop",
+            "a pair, claim or post that was not kept",
         ),
         Table("sample", Item, ("item_id",), "sample", "an item that was sampled"),
         Table(
@@ -465,6 +485,13 @@ TABLES = {
             ("item_id",),
             "recall rounds",
             "a claim–post pair of a recall round's sampling frame",
+        ),
+        Table(
+            "population",
+            Item,
+            ("item_id",),
+            "rounds (population.parquet)",
+            "a claim–post pair that the round's draws could choose",
         ),
         Table(
             "labels",

@@ -73,7 +73,7 @@ def test_changed_settings_and_queries_and_purges_are_told_with_their_reasons(stu
     write(study.places.folder / "data/archive/a.jsonl", rows)
     study.places.purge_csv.write_text(f"id\n{name(5)}\n")
     ran = covmis(study, "run", plain=True)
-    assert "warning: 7 frozen items stay in the study although" in ran.stderr
+    assert "warning: 7 items of rounds are no longer among today's posts: " in ran.stderr
     missing = {one["item_id"]: one["reason"] for one in covmis(study, "status")["missing_items"]}
     assert missing == {
         f"1|{name(0)}": "fewer than 12 words", f"1|{name(2)}": "fewer than 12 words",
@@ -85,7 +85,7 @@ def test_changed_settings_and_queries_and_purges_are_told_with_their_reasons(stu
     assert f"purged (1: 1|{name(5)})" in shown
 
 
-@pytest.mark.parametrize("gone", ["hits", "posts", "retrieve.dropped", "frozen.dropped", "claims", "items"])
+@pytest.mark.parametrize("gone", ["hits", "posts", "retrieve.dropped", "clean.dropped", "claims", "items"])
 def test_status_shows_what_is_to_be_made_where_a_purge_took_a_table_away(built, gone):
     built.places.table(gone).rename(built.places.folder / "aside")
     try:

@@ -95,20 +95,29 @@ def _cleaned(shown: Any, without_addresses: Callable[[str], str]) -> list[dict[s
 
 
 def forget_pairs(rounds: Path, post_ids: Collection[str]) -> int:
-    """Remove post ids that were not drawn from recall frames, keeping the probabilities. Returns the number of rows.
+    """Remove post ids that were not drawn from recall frames and populations, keeping the probabilities. Returns the number of rows.
 
     Drawn pairs keep their id like frozen items, because labels refer to it.
     """
-    count, home = 0, record.RoundKind.RECALL.folder(rounds)
-    # a later round's frame includes pairs that an earlier round drew
-    drawn = {item for path in home.glob("*/items.parquet") for item in storage.read_column(path, "item_id")}
-    for path in sorted(home.glob(f"*/{record.FRAME}")):
-        pairs = storage.read_table(path, "frame")
+    count, recall = 0, record.RoundKind.RECALL.folder(rounds)
+    # a later round's table includes pairs that an earlier round drew
+    drawn = {
+        item
+        for home in (rounds, recall)
+        for path in home.glob("*/items.parquet")
+        for item in storage.read_column(path, "item_id")
+    }
+    tables = [
+        *((path, "frame") for path in sorted(recall.glob(f"*/{record.FRAME}"))),
+        *((path, "population") for path in sorted(rounds.glob(f"*/{record.POPULATION}"))),
+    ]
+    for path, table in tables:
+        pairs = storage.read_table(path, table)
         gone = pairs["post_id"].isin(post_ids) & ~pairs["item_id"].isin(drawn)
         if gone.any():
             pairs.loc[gone, "post_id"] = ""
             nameless = pairs.loc[gone, "claim_id"] + "|forgotten:"
             pairs.loc[gone, "item_id"] = nameless + pd.Series(gone[gone].index.astype(str), gone[gone].index)
-            storage.write_table(path, pairs, "frame")
+            storage.write_table(path, pairs, table)
             count += int(gone.sum())
     return count

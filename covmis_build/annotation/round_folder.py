@@ -5,6 +5,7 @@ labels.*.jsonl    every label of an annotator             sheets/           file
 decisions.*.jsonl the decisions that a lead recorded      report.*          agreement
 guideline.md      the guideline as last sent              seal.json         the seal
 frame.parquet     in a recall round: the sampling frame, all pairs with their probabilities
+population.parquet  the posts that the round's draws could choose
 
 labels.parquet and decisions.parquet (the gold labels with their sources) are made from the lines, see `label_lines`.
 """
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 
 
 FRAME = "frame.parquet"
+POPULATION = "population.parquet"
 LABELS, DECISIONS = "labels.parquet", "decisions.parquet"
 LINES = "lines"
 
@@ -305,6 +307,10 @@ class RoundFolder:
     def frame(self) -> pd.DataFrame:
         """In a recall round: all pairs of the sampling frame with their probabilities, so that later draws can be combined."""
         return storage.read_table(self.folder / FRAME, "frame")
+
+    def population(self) -> pd.DataFrame:
+        """The posts that the draws of this round could choose; empty for rounds from before 0.3."""
+        return storage.read_table(self.folder / POPULATION, "population")
 
     def draws(self) -> pd.DataFrame:
         """The draws for this round, and draws since the previous round that added nothing."""

@@ -145,19 +145,22 @@ def _database(_process: int) -> duckdb.DuckDBPyConnection:
 
 
 def missing_from_build(places: Places, frozen: pd.DataFrame) -> dict[str, str]:
-    """Return items of opened rounds that current settings and archive would not contain, with the reason."""
-    needed = {name: places.table(name) for name in ("hits", "retrieve.dropped", "frozen.dropped")}
+    """Return items of opened rounds that today's settings, claims and archive do not give, with the reason."""
+    needed = {name: places.table(name) for name in ("items", "hits", "retrieve.dropped", "clean.dropped")}
     if not len(frozen) or not all(path.exists() for path in needed.values()):
         return {}
-    hits, lost, overruled = needed.values()
+    items, hits, lost, cleaned = needed.values()
+    today = {item for (item,) in ask("SELECT item_id FROM items", items=items)}
     hit = set(ask("SELECT DISTINCT claim_id, post_id FROM hits", hits=hits))
-    question = "SELECT claim_id, post_id, reason FROM dropped"
+    question = "SELECT claim_id, post_id, reason FROM dropped WHERE unit <> 'claim'"
     fates = {(claim, post): reason for claim, post, reason in ask(question, dropped=lost)}
-    judged = {(claim, post): reason for claim, post, reason in ask(question, dropped=overruled)}
+    judged = {(claim, post): reason for claim, post, reason in ask(question, dropped=cleaned)}
     reasons = {}
     for item, claim, post in zip(frozen["item_id"], frozen["claim_id"], frozen["post_id"], strict=True):
-        if (claim, post) not in hit:
+        if item in today:
+            continue
+        if (claim, post) in hit:
+            reasons[str(item)] = judged.get((claim, post), "cleaning drops it")
+        else:
             reasons[str(item)] = fates.get((claim, post)) or fates.get(("", post)) or "no query finds it"
-        elif (claim, post) in judged:
-            reasons[str(item)] = judged[claim, post]
     return reasons

@@ -47,7 +47,7 @@ KEPT_OF_BUILD = {".lock", ".rounds.lock", ".inputs.lock", "ledger.jsonl", ".file
 
 MAY_NAME_POSTS = {
     "items.parquet", "labels.parquet", "decisions.parquet", "seal.json", "round.json", "report.json", "summary.json",
-    "label_studio.json", "frame.parquet", "draws.parquet",
+    "label_studio.json", "frame.parquet", "population.parquet", "draws.parquet",
 }  # fmt: skip
 """Files of rounds that keep the ids of purged rows: seals, labels and their counts need them."""
 

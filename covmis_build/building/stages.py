@@ -186,12 +186,13 @@ def _make_retrieve(work: Work) -> Made:
 
 
 def _make_clean(work: Work) -> Made:
-    from covmis_build.cleaning.steps import OF_HITS, OF_POSTS, clean
+    from covmis_build.annotation.frozen_items import frozen_pairs
+    from covmis_build.cleaning.steps import OF_HITS, OF_POSTS, PAIRS, clean
 
     places, settings, engine = work.places, work.settings, work.engine
     hits = engine.table(places.table("hits"), columns=OF_HITS)
     posts = engine.table(places.table("posts"), columns=OF_POSTS)
-    frozen = engine.table(_frozen(places))
+    frozen = engine.table(pa.Table.from_pydict(frozen_pairs(places.rounds)).select(PAIRS.names).cast(PAIRS))
     others = engine.table(_others(places)) if places.other_corpora else None
     cleaned = clean(
         engine,
@@ -207,7 +208,6 @@ def _make_clean(work: Work) -> Made:
         "items": cleaned.items,
         "chains": cleaned.chains,
         "clean.dropped": cleaned.dropped,
-        "frozen.dropped": cleaned.overruled,
     }
 
 
@@ -368,10 +368,10 @@ STAGES = (
     ),
     Stage(
         "clean",
-        10,
+        11,
         ("retrieve",),
         ("cleaning",),
-        ("items", "chains", "clean.dropped", "frozen.dropped"),
+        ("items", "chains", "clean.dropped"),
         _clean_files,
         _make_clean,
         large=True,

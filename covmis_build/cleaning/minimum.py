@@ -10,21 +10,14 @@ if TYPE_CHECKING:
     from covmis_build.options import Cleaning
 
 COUNTED = """
-SELECT claim_id, post_id, kinds, frozen, n_claims, first_claim, detected_language, least_length, group_id, kept,
-  similarity, group_size, posts_left,
-  CASE WHEN step_if_not_frozen = '' AND {too_few_if_not_frozen} THEN '{name}'
-    ELSE step_if_not_frozen END AS step_if_not_frozen,
-  CASE WHEN step = '' AND frozen = 0 AND {too_few} THEN '{name}' ELSE step END AS step
+SELECT *, CASE WHEN step_so_far = '' AND {too_few} THEN '{name}' ELSE step_so_far END AS step
 FROM (SELECT *,
-        COUNT(CASE WHEN step = '' AND ranked = 0 THEN 1 END) OVER (PARTITION BY claim_id) AS posts_left,
-        COUNT(CASE WHEN step_if_not_frozen = '' AND ranked = 0 THEN 1 END) OVER (PARTITION BY claim_id) AS posts_if_not_frozen,
-        COUNT(CASE WHEN step IN ('', 'near_duplicates') THEN 1 END)
-          OVER (PARTITION BY claim_id, group_id) AS group_size
+        COUNT(CASE WHEN step_so_far = '' AND ranked = 0 THEN 1 END) OVER (PARTITION BY claim_id) AS posts_left
       FROM steps) AS counted"""
-"""The steps of all pairs, with the numbers left per claim and cluster. Only matched posts count for a claim."""
+"""The steps of all pairs, with the numbers left per claim. Only matched posts count for a claim."""
 
 EMPTY_CLAIMS = """
-SELECT claim_id, MAX(posts_left) AS posts_left FROM counted GROUP BY claim_id
+SELECT claim_id, MAX(posts_left) AS posts_left FROM counted WHERE step <> '{not_found}' GROUP BY claim_id
 HAVING COUNT(CASE WHEN step = '' THEN 1 END) = 0"""
 """Claims without any item left."""
 
@@ -38,8 +31,4 @@ STEP = Step(
 
 def counted(options: Cleaning) -> str:
     """Return the SQL that adds this step to the others'."""
-    return COUNTED.format(
-        name=STEP.name,
-        too_few=STEP.drops(options),
-        too_few_if_not_frozen=f"posts_if_not_frozen < {options.minimum_posts}",
-    )
+    return COUNTED.format(name=STEP.name, too_few=STEP.drops(options))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from covmis_build import keyed
-from covmis_build.cleaning.step import Step
+from covmis_build.cleaning.step import Pair, Step
 from covmis_build.errors import InputError
 
 if TYPE_CHECKING:
@@ -111,15 +111,20 @@ def advice(options: Cleaning) -> str:
     )
 
 
-def _reason(kept: str) -> str:
-    return f"near-identical to a post of {kept.partition(OTHER)[0]}" if OTHER in kept else SAME
+def _reason(pair: Pair) -> str:
+    if OTHER in pair.kept:
+        return f"near-identical to a post of {pair.kept.partition(OTHER)[0]}"
+    return SAME if pair.represented else ELSEWHERE
 
 
 SAME = "near-identical to a post that stays"
 
+ELSEWHERE = "near-identical to a post that stays with another claim"
+"""With scope = "study": no item of its own claim represents it, so no share includes it."""
+
 STEP = Step(
     name="near_duplicates",
-    drops=lambda _options: "g.kept <> c.post_id",
-    reason=lambda pair, _: _reason(pair.kept),
+    drops=lambda _options: "stays = 0",
+    reason=lambda pair, _: _reason(pair),
     kept_instead=lambda pair: pair.kept.rpartition(OTHER)[2],
 )

@@ -9,7 +9,7 @@ from covmis_build.cleaning.step import Step, rows
 
 PAIRS = """
 SELECT claim_id, post_id, CASE WHEN found > 0 THEN kinds END AS kinds, ranked, frozen,
-  COUNT(*) OVER (PARTITION BY post_id) AS n_claims
+  COUNT(CASE WHEN found > 0 THEN 1 END) OVER (PARTITION BY post_id) AS n_claims
 FROM (
   SELECT claim_id, post_id, array_sort(array_distinct(array_agg(kind) FILTER (WHERE frozen = 0))) AS kinds,
     COUNT(kind) AS found, COALESCE(MIN(ranked), 0) AS ranked, MAX(frozen) AS frozen
@@ -19,7 +19,7 @@ FROM (
     SELECT claim_id, post_id, NULL AS kind, NULL AS ranked, 1 AS frozen FROM frozen
   ) AS every GROUP BY claim_id, post_id
 ) AS pairs"""
-"""Every claim-post pair once, with its query types, and whether no query matched it."""
+"""Every claim-post pair once, with its query types (none if no query finds a frozen item any more), and its post's claims."""
 
 DRAWN = pa.schema(
     [
@@ -35,10 +35,10 @@ DRAWN = pa.schema(
 
 CHOSEN = """
 SELECT *,
-  ROW_NUMBER() OVER (PARTITION BY post_id ORDER BY frozen DESC, draw_number, claim_id) AS rank_in_post,
-  FIRST_VALUE(claim_id) OVER (PARTITION BY post_id ORDER BY frozen DESC, draw_number, claim_id) AS first_claim
-FROM pairs"""
-"""A post is assigned to the first claim: a frozen one, otherwise the one with the smallest random number."""
+  ROW_NUMBER() OVER (PARTITION BY post_id ORDER BY {first}) AS rank_in_post,
+  FIRST_VALUE(claim_id) OVER (PARTITION BY post_id ORDER BY {first}) AS first_claim
+FROM pairs""".format(first="CASE WHEN kinds IS NULL THEN 1 ELSE 0 END, frozen DESC, draw_number, claim_id")
+"""A post is assigned to the first claim that finds it: a frozen one, otherwise the one with the smallest random number."""
 
 
 def draw(block: pa.Table, *, seed: int) -> pa.Table:

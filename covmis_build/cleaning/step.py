@@ -25,6 +25,8 @@ class Pair(NamedTuple):
     least_length: str
     detected_language: str
     first_claim: str
+    represented: int
+    """1 if an item of its own claim stands for its near-duplicates."""
 
 
 class Step(NamedTuple):
@@ -32,7 +34,7 @@ class Step(NamedTuple):
 
     name: str
     drops: Callable[[Cleaning], str]
-    """The condition, in SQL over `c` (the pair), `m` (its post, measured) and `g` (its cluster)."""
+    """The condition, in SQL over `c` (the pair), `m` (its post, measured), or over the pair in its group of near-duplicates."""
     reason: Callable[[Pair, Cleaning], str]
     """The reason for a dropped pair; few different ones, because they are counted."""
     kept_instead: Callable[[Pair], str] = lambda _pair: ""

@@ -6,9 +6,10 @@
 4. near_duplicates     keep one of several posts with nearly the same text, by a permanent random number
 5. minimum_posts       drop claims with too few posts left
 
-The unit is the claim-post pair: each becomes an item or a row of `dropped`, which is checked. Items frozen by an opened
-round are kept whatever the steps decide, and represent their cluster. Each step is a module; this one combines
-them. Joins are SQL; functions over blocks of rows analyse texts and compute random numbers.
+The unit is the claim-post pair: each becomes an item or a row of `dropped`, which is checked. An item that an opened round
+has frozen represents the near-duplicates that today's queries find for its claim; if there are none, it is no item of today.
+Each step is a module; this one combines them. Joins are SQL; functions over blocks of rows analyse texts and compute
+random numbers.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ from covmis_build.cleaning import language, minimum, near_duplicates, one_claim,
 from covmis_build.cleaning.step import Pair, rows
 from covmis_build.engine import silent
 from covmis_build.errors import CheckFailed
-from covmis_build.options import RANKED
 from covmis_build.records import Dropped
 from covmis_build.text.lengths import length_rule
 
@@ -39,11 +39,13 @@ PASSED = sorted({*ITEMS.names} - {"item_id", "kind", "other_claims", "group", "p
 """Columns of items that have the same names in `counted`."""
 DROPPED = tables.SCHEMAS["dropped"]
 
-STEPS = (one_claim.STEP, language.STEP, words.STEP, near_duplicates.STEP)
-"""The reason is the first step that drops a pair; `minimum` counts the remaining pairs."""
+OF_ONE_PAIR = (one_claim.STEP, language.STEP, words.STEP)
+"""The reason is the first step that drops a pair."""
 
-BY_NAME = {step.name: step for step in (*STEPS, minimum.STEP)}
+BY_NAME = {step.name: step for step in (*OF_ONE_PAIR, near_duplicates.STEP, minimum.STEP)}
 
+PAIRS = pa.schema([("claim_id", tables.STRING), ("post_id", tables.STRING)])
+"""The columns of the items of opened rounds."""
 OF_HITS, OF_POSTS = ("claim_id", "post_id", "kind"), ("post_id", "text", "language")
 """The columns that cleaning uses."""
 
@@ -62,43 +64,64 @@ MEASURED = pa.schema(
     ]
 )
 
+NOT_FOUND = "not found"
+"""A frozen item that no query finds now: neither an item of today nor dropped."""
+
+JUDGED = """
+SELECT c.claim_id, c.post_id, c.kinds, c.ranked, c.frozen, c.n_claims, c.first_claim, m.detected_language, m.least_length,
+  COALESCE(m.draw_number, 0) + 2 * c.ranked AS priority, g.group_id, g.kept AS nearest, g.similarity,
+  CASE WHEN c.kinds IS NULL THEN '{not_found}' {cases} ELSE '' END AS step_before
+FROM chosen AS c LEFT JOIN measured AS m ON m.post_id = c.post_id
+LEFT JOIN members AS g ON g.post_id = c.post_id {and_claim}"""
+"""`step_before` is the first step that drops the pair for itself: those before near-duplicates."""
+
+GROUPED = """
+SELECT *, CASE WHEN frozen = 1 AND group_id IS NOT NULL AND group_size > 0 THEN 1 ELSE 0 END AS stands,
+  CASE WHEN step_before = '' THEN 0 ELSE 1 END AS lost, CASE WHEN nearest LIKE '% %' THEN 1 ELSE 0 END AS elsewhere
+FROM (SELECT *, COUNT(CASE WHEN step_before = '' THEN 1 END) OVER (PARTITION BY claim_id, group_id) AS group_size
+      FROM judged) AS sized"""
+"""`group_size` counts the posts found for this claim; `stands` marks a frozen item that represents some of them."""
+
 STEP_OF_PAIR = """
-SELECT *, CASE WHEN frozen = 1 THEN '' ELSE step_if_not_frozen END AS step FROM (
-  SELECT c.claim_id, c.post_id, c.kinds, c.ranked, c.frozen, c.n_claims, c.first_claim, m.detected_language, m.least_length,
-    g.group_id, g.kept, g.similarity, CASE {cases} ELSE '' END AS step_if_not_frozen
-  FROM chosen AS c LEFT JOIN measured AS m ON m.post_id = c.post_id
-  LEFT JOIN members AS g ON g.post_id = c.post_id {and_claim}) AS every"""
-"""`step_if_not_frozen` is the steps' result for every pair; `step` is empty for frozen items, which are always kept."""
+SELECT claim_id, post_id, frozen, first_claim, detected_language, least_length, group_id, group_size, group_items,
+  CASE WHEN elsewhere = 1 THEN nearest ELSE first_post END AS kept,
+  CASE WHEN elsewhere = 1 OR nearest = first_post THEN similarity END AS similarity,
+  CASE WHEN lost = 0 THEN kinds ELSE first_kinds END AS kinds,
+  CASE WHEN lost = 0 THEN n_claims ELSE first_n_claims END AS n_claims,
+  CASE WHEN lost = 0 THEN ranked ELSE first_ranked END AS ranked,
+  MAX(stays) OVER (PARTITION BY claim_id, group_id) AS represented,
+  CASE WHEN stays = 1 THEN '' WHEN lost = 1 THEN step_before ELSE '{near_duplicates}' END AS step_so_far
+FROM (SELECT *, CASE WHEN stands = 1 AND group_stands > 1 THEN group_stands ELSE 1 END AS group_items,
+        CASE WHEN elsewhere = 1 THEN 0 WHEN stands = 1 OR (lost = 0 AND post_id = first_post) THEN 1 ELSE 0 END AS stays
+      FROM (SELECT *,
+              SUM(stands) OVER (PARTITION BY claim_id, group_id) AS group_stands,
+              FIRST_VALUE(kinds) OVER (PARTITION BY claim_id, group_id ORDER BY lost, priority, post_id) AS first_kinds,
+              FIRST_VALUE(n_claims) OVER (PARTITION BY claim_id, group_id ORDER BY lost, priority, post_id) AS first_n_claims,
+              FIRST_VALUE(ranked) OVER (PARTITION BY claim_id, group_id ORDER BY lost, priority, post_id) AS first_ranked,
+              FIRST_VALUE(post_id) OVER (PARTITION BY {scope} ORDER BY stands DESC, lost, priority, post_id) AS first_post
+            FROM grouped) AS placed) AS kept"""
+"""One post of each group stays: those frozen, or the one with the smallest random number, matched before ranked ones.
+
+What stands for posts that are found though it is not found itself has their query types.
+"""
 
 OTHERS = (
-    "SELECT post_id, array_sort(array_agg(claim_id)) AS claims FROM pairs WHERE n_claims > 1 GROUP BY post_id"
+    "SELECT post_id, array_sort(array_agg(claim_id)) AS claims FROM pairs "
+    "WHERE n_claims > 1 AND kinds IS NOT NULL GROUP BY post_id"
 )
 
 KEPT = f"""
 SELECT c.*, o.claims FROM counted AS c LEFT JOIN ({OTHERS}) AS o ON o.post_id = c.post_id
-WHERE c.step = '' AND c.frozen = 0"""
-
-FROZEN = """
-SELECT f.*, CASE WHEN c.step_if_not_frozen = '' THEN c.kinds END AS found_by
-FROM frozen AS f LEFT JOIN counted AS c ON c.claim_id = f.claim_id AND c.post_id = f.post_id"""
-
-OVERRULED = """
-SELECT claim_id, post_id, first_claim, detected_language, least_length, group_id, kept, similarity,
-  step_if_not_frozen AS step
-FROM counted WHERE frozen = 1 AND kinds IS NOT NULL AND step_if_not_frozen <> '' ORDER BY claim_id, post_id"""
+WHERE c.step = '' ORDER BY c.claim_id, c.post_id"""
 
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
-    """The result: items, dropped pairs with reasons, and the largest near-duplicate clusters.
-
-    `overruled` has frozen items that were matched again and that a step would drop; they are kept.
-    """
+    """The result: items, dropped pairs with reasons, and the largest near-duplicate clusters."""
 
     items: Table
     dropped: Table
     chains: Table
-    overruled: Table
 
 
 def clean(
@@ -114,11 +137,10 @@ def clean(
 ) -> Cleaned:
     """Clean the hits. The result does not depend on row order, engine, or number of workers.
 
-    `hits` and `posts` are the tables of that name; `frozen` are items of opened rounds, in the columns of `items`; `others`
+    `hits` and `posts` are the tables of that name; `frozen` has claim_id and post_id of the items of opened rounds; `others`
     are posts (post_id, text) of other corpora, whose near-duplicates are dropped.
     """
     progress("one claim per post", 0, 0)
-    frozen = engine.map(as_items, frozen, ITEMS)
     pairs = engine.sql(one_claim.PAIRS, hits=hits, frozen=frozen)
     pairs = engine.map(partial(one_claim.draw, seed=seed), pairs, one_claim.DRAWN)
     chosen = engine.sql(one_claim.CHOSEN, pairs=pairs)
@@ -129,22 +151,28 @@ def clean(
     progress("near-duplicates", 0, 0)
     groups = near_duplicates.groups(engine, chosen, measured, posts, others, options, stays=stays)
     progress("posts of each claim", 0, 0)
-    cases = " ".join(f"WHEN {step.drops(options)} THEN '{step.name}'" for step in STEPS)
-    and_claim = "AND g.claim_id = c.claim_id" if options.scope == "claim" else ""
-    steps = engine.sql(
-        STEP_OF_PAIR.format(cases=cases, and_claim=and_claim),
+    cases = " ".join(f"WHEN {step.drops(options)} THEN '{step.name}'" for step in OF_ONE_PAIR)
+    of_claim = options.scope == "claim"
+    judged = engine.sql(
+        JUDGED.format(
+            cases=cases, not_found=NOT_FOUND, and_claim="AND g.claim_id = c.claim_id" if of_claim else ""
+        ),
         chosen=chosen,
         measured=measured,
         members=groups.members,
     )
+    scope = "claim_id, group_id" if of_claim else "group_id"
+    grouped = engine.sql(GROUPED, judged=judged)
+    steps = engine.sql(
+        STEP_OF_PAIR.format(scope=scope, near_duplicates=near_duplicates.STEP.name), grouped=grouped
+    )
     counted = engine.sql(minimum.counted(options), steps=steps)
-    items = _items(engine, counted, pairs, frozen, options, seed)
+    kept = engine.sql(KEPT, counted=counted, pairs=pairs)
+    items = engine.map(partial(as_items, seed=seed, drawn=options.one_claim_per_post), kept, ITEMS)
+    items = engine.sql("SELECT * FROM items ORDER BY item_id", items=items)
     dropped = _dropped(engine, counted, options)
     _check(engine, pairs, items, dropped)
-    overruled = engine.map(
-        partial(dropped_pairs, options=options), engine.sql(OVERRULED, counted=counted), DROPPED
-    )
-    return Cleaned(items, dropped, groups.chains, overruled)
+    return Cleaned(items, dropped, groups.chains)
 
 
 def measure(block: pa.Table, *, options: Cleaning, seed: int) -> pa.Table:
@@ -170,32 +198,7 @@ def measure(block: pa.Table, *, options: Cleaning, seed: int) -> pa.Table:
     return pa.table(columns, schema=MEASURED)
 
 
-def as_items(block: pa.Table) -> pa.Table:
-    """Return frozen items with exactly the columns and types of `items`, even if there are none."""
-    columns = []
-    for field in ITEMS:
-        column = block.column(field.name)
-        known = column.null_count < len(column)
-        columns.append(column.cast(field.type) if known else pa.nulls(len(column), field.type))
-    return pa.table(columns, schema=ITEMS)
-
-
-def _items(
-    engine: Engine, counted: Table, pairs: Table, frozen: Table, options: Cleaning, seed: int
-) -> Table:
-    kept = engine.sql(KEPT, counted=counted, pairs=pairs)
-    items = engine.map(partial(_new_items, seed=seed, drawn=options.one_claim_per_post), kept, ITEMS)
-    frozen = engine.map(
-        partial(_as_found, seed=seed), engine.sql(FROZEN, frozen=frozen, counted=counted), ITEMS
-    )
-    return engine.sql(
-        "SELECT * FROM (SELECT * FROM made UNION ALL SELECT * FROM frozen) AS u ORDER BY item_id",
-        made=items,
-        frozen=frozen,
-    )
-
-
-def _new_items(block: pa.Table, *, seed: int, drawn: bool) -> pa.Table:
+def as_items(block: pa.Table, *, seed: int, drawn: bool) -> pa.Table:
     """Return items from the kept pairs, with the columns that were counted per pair.
 
     A post matched by several query types belongs to one stratum, chosen among its types by a permanent random number.
@@ -221,22 +224,13 @@ def _stratum(item: str, kinds: Sequence[str], seed: int) -> str:
     return kinds[at]
 
 
-def _as_found(block: pa.Table, *, seed: int) -> pa.Table:
-    """Return frozen items; a ranked one that a query now matches and no step drops gets that query's stratum.
-
-    The same happens to unsampled posts: otherwise probabilities would depend on what was sampled.
-    """
-    frozen = block.select(ITEMS.names).to_pylist()
-    for item, kinds in zip(frozen, block.column("found_by").to_pylist(), strict=True):
-        if item["kind"] == RANKED and kinds and RANKED not in kinds:
-            item |= {"kind": _stratum(item["item_id"], kinds, seed), "kinds": kinds}
-    return pa.Table.from_pylist(frozen, schema=ITEMS)
-
-
 def _dropped(engine: Engine, counted: Table, options: Cleaning) -> Table:
-    gone = engine.sql(f"SELECT {', '.join(Pair._fields)} FROM counted WHERE step <> ''", counted=counted)
+    gone = engine.sql(
+        f"SELECT {', '.join(Pair._fields)} FROM counted WHERE step NOT IN ('', '{NOT_FOUND}')",
+        counted=counted,
+    )
     pairs = engine.map(partial(dropped_pairs, options=options), gone, DROPPED)
-    empty = engine.sql(minimum.EMPTY_CLAIMS, counted=counted)
+    empty = engine.sql(minimum.EMPTY_CLAIMS.format(not_found=NOT_FOUND), counted=counted)
     claims = engine.map(partial(dropped_claims, options=options), empty, DROPPED)
     return engine.sql(
         "SELECT * FROM (SELECT * FROM pairs UNION ALL SELECT * FROM claims) AS u "
@@ -294,8 +288,9 @@ def _check(engine: Engine, pairs: Table, items: Table, dropped: Table) -> None:
     """Check pair by pair that input = kept + dropped."""
     odd = engine.sql(
         """SELECT claim_id, post_id FROM (
-             SELECT claim_id, post_id, 1 AS came FROM pairs
-             UNION ALL SELECT claim_id, post_id, -1 AS came FROM items
+             SELECT claim_id, post_id, 1 AS came FROM pairs WHERE kinds IS NOT NULL
+             UNION ALL SELECT i.claim_id, i.post_id, -1 AS came FROM items AS i JOIN pairs AS p
+               ON p.claim_id = i.claim_id AND p.post_id = i.post_id AND p.kinds IS NOT NULL
              UNION ALL SELECT claim_id, post_id, -1 AS came FROM dropped WHERE unit = 'pair') AS u
            GROUP BY claim_id, post_id HAVING SUM(came) <> 0 ORDER BY claim_id, post_id""",
         pairs=pairs,

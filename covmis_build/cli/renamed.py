@@ -12,6 +12,9 @@ RENAMED: dict[tuple[str, ...], tuple[str, ...]] = {
     ("model", "ablate"): ("model", "compare", "--ablate"),
 }
 
+ALWAYS = "--calibrated"
+"""An option of `covmis estimate` in 0.2: weights that meet the known number of posts of each query type."""
+
 
 def renamed(words: Sequence[str]) -> tuple[list[str], str]:
     """The words with today's names, and the sentence that says so; empty if nothing was renamed.
@@ -21,6 +24,8 @@ def renamed(words: Sequence[str]) -> tuple[list[str], str]:
     """
     at = next((at for at, word in enumerate(words) if not word.startswith("-")), len(words))
     asked = tuple(words[at : at + 2])
+    if asked[:1] == ("estimate",) and ALWAYS in words:
+        return [word for word in words if word != ALWAYS], f"`{ALWAYS}` is always so now, and has gone"
     if asked not in RENAMED:
         return list(words), ""
     now, rest = RENAMED[asked], list(words[at + 2 :])

@@ -46,7 +46,14 @@ PLAIN = (
     "annotation/rounds/summary.json",
     "annotation/rounds/draws.parquet",
 )
-ROUND_FILES = ("round.json", "guideline.md", "report.json", "seal.json", "frame.parquet")
+ROUND_FILES = (
+    "round.json",
+    "guideline.md",
+    "report.json",
+    "seal.json",
+    "frame.parquet",
+    "population.parquet",
+)
 SEALED_FILES = ("guideline.md", "decisions.parquet", "report.json", "seal.json")
 """Files that a reopened round keeps from an earlier seal."""
 ROUND_TABLES = ("items.parquet", "labels.parquet", "decisions.parquet")

@@ -224,11 +224,14 @@ def _other_shares(shares: pd.DataFrame, corpus: pd.DataFrame) -> list[str]:
 
     wrong = []
     corrected = bool((corpus["how"] == "audited").any())
+    unique = corpus["weight"].to_numpy(float)
+    of_posts = corpus["weight_of_posts"].fillna(corpus["weight"] * corpus["group_size"]).to_numpy(float)
+    weights = {False: unique, True: of_posts}
     for row in shares.to_dict("records"):
         here = (corpus["label"] == row["label"]).to_numpy(float)
-        sizes = corpus["group_size"].to_numpy(float) if row["estimand"] == "posts" else 1.0
-        weighted = float(np.average(here, weights=corpus["weight"].to_numpy(float) * sizes))
-        same = math.isclose(here.mean(), row["unweighted"], abs_tol=CLOSE)
+        weighted = float(np.average(here, weights=weights[row["estimand"] == "posts"]))
+        inside = weights[False] > 0
+        same = math.isclose(here[inside].mean(), row["unweighted"], abs_tol=CLOSE)
         wrong += (
             []
             if same and (corrected or math.isclose(weighted, row["share"], abs_tol=CLOSE))

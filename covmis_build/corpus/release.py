@@ -49,8 +49,8 @@ def make_corpus(
     """Return the table `corpus`, sorted by item: every frozen item with a gold label that was not purged.
 
     Items of pilot rounds are excluded. `purged` names posts by id, with or without the platform's prefix. Without
-    `options.text` the column `text` is empty; with it, mentions are masked unless that is turned off. The weight is
-    1/(p_claim·p_sample): the number of unique posts that this row represents.
+    `options.text` the column `text` is empty; with it, mentions are masked unless that is turned off. The weights are
+    1/(p_claim·p_sample) until the population is known (`with_weights`).
     """
     import pandas as pd
 
@@ -67,12 +67,30 @@ def make_corpus(
             remedy="A frozen item keeps the probabilities with which it was drawn; check annotation/rounds",
         )
     corpus["weight"] = 1 / chance
+    corpus["weight_of_posts"] = corpus["weight"] * corpus["group_size"]
+    corpus["in_population"] = "yes"
     if not options.text:
         corpus["text"] = None
     elif options.mask_mentions:
         corpus["text"] = [mask_mentions(text) if isinstance(text, str) else None for text in corpus["text"]]
     corpus = corpus.sort_values("item_id", kind="stable", ignore_index=True)
     return pd.DataFrame(tables.frame(tables.conform(corpus, "corpus")))
+
+
+def with_weights(corpus: pd.DataFrame, labelled: pd.DataFrame, weights: pd.DataFrame) -> pd.DataFrame:
+    """Return the corpus as its population describes and weights it. Rows that are not `labelled` in it have weight 0."""
+    import pandas as pd
+
+    names = ["kind", "group_size", "p_claim"]
+    counts = weights[["item_id", "weight", "weight_of_posts"]]
+    told = labelled[["item_id", *names]].merge(counts, on="item_id").set_index("item_id")
+    there = corpus["item_id"].isin(told.index).to_numpy()
+    told = told.reindex(corpus["item_id"])
+    changed = {name: told[name].where(there, corpus[name].to_numpy()).to_numpy() for name in names}
+    counted = {name: told[name].fillna(0.0).to_numpy() for name in ("weight", "weight_of_posts")}
+    inside = ["yes" if here else "no" for here in there]
+    whole = corpus.assign(**changed, **counted, in_population=inside)
+    return pd.DataFrame(tables.frame(tables.conform(whole, "corpus")))
 
 
 def left_out(

@@ -133,10 +133,16 @@ def weights_resource(columns: Sequence[str]) -> Resource:
         "design": "how the post was drawn: poisson (by its own probability) or two_phase (a fixed number a claim)",
         "rule": "the label that a rule set, whoever judged it later",
         "p_audit": "the probability that people checked the rule's label, once the post was drawn; 1 where no rule set a label",
+        "cell": "what one query type found for one claim, or similar: the weights of a cell sum to its known number of posts",
+        "cell_variance": "how much the cell's number of unique posts varies, because posts of several claims stay with one",
+        "cell_variance_of_posts": "the same of all posts",
         "weight": "the corpus' weight",
     }
+    told = {name: words for name, words in told.items() if name in columns or not columns}
     numbers = [name for name in columns if name not in told]
-    chances = ("p_audit", "weight")
+    chances = [
+        name for name in told if name in {"p_audit", "weight", "cell_variance", "cell_variance_of_posts"}
+    ]
     types = [(name, pa.string()) for name in told if name not in chances]
     types += [(name, pa.float64()) for name in (*chances, *numbers)]
     return Resource(

@@ -95,7 +95,9 @@ def check_corpus(corpus: pd.DataFrame) -> list[Check]:
         "every item once": corpus["item_id"].duplicated(),
         "item_id is claim and post": corpus["item_id"] != corpus["claim_id"] + "|" + corpus["post_id"],
         "probabilities lie above 0 and at most 1": ~((chance > 0) & (chance <= 1)),
-        "weights are 1/(p_claim·p_sample)": ~((corpus["weight"] * chance - 1).abs() <= TOLERANCE),
+        "the weights of a claim's items of one query type differ as 1/(p_claim·p_sample)": _uneven(
+            corpus, chance
+        ),
         "every row has a label and says how it came about": (corpus["label"].fillna("") == "")
         | (corpus["how"].fillna("") == ""),
         "group sizes count at least the post itself": ~(corpus["group_size"] >= 1),
@@ -108,6 +110,17 @@ def check_corpus(corpus: pd.DataFrame) -> list[Check]:
         )
         for what, wrong in rows.items()
     ]
+
+
+def _uneven(corpus: pd.DataFrame, chance: pd.Series[float]) -> pd.Series[bool]:
+    """Mark rows whose weight is not 1/(p_claim·p_sample), or (since 0.3) not as much of it as its claim and query type have."""
+    factor = corpus["weight"] * chance
+    if (corpus["in_population"].fillna("") == "").all():
+        return ~((factor - 1).abs() <= TOLERANCE)
+    inside = corpus["in_population"] == "yes"
+    keys = [corpus["claim_id"], corpus["kind"], corpus["p_sample"] >= 1, inside]
+    even = (factor / factor.groupby(keys).transform("max") - 1).abs() <= TOLERANCE
+    return (inside & (~even | ~(factor > 0))) | (~inside & (factor != 0))
 
 
 def _check_root(folder: Path) -> list[Check]:

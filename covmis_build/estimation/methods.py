@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from covmis_build.errors import counted
 from covmis_build.estimation.assisted import FEWEST_LABELS
-from covmis_build.estimation.calibration import FEWEST_IN_A_CELL
 from covmis_build.estimation.scopes import Scope
 from covmis_build.options import RANKED
 from covmis_build.records import Estimand
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from covmis_build.options import Sampling
     from covmis_build.stats.over_posts import Design
 
+POST_STRATIFIED = (
+    ", times a factor so that they sum to the known number of posts of each query type of each claim (post-stratification; a type "
+    "with fewer than two labelled posts is joined to the claim's type nearest in size), and parts add up to wholes"
+)
 MENTIONED = 8
 """Maximum number of sparse parts named in a sentence."""
 
@@ -32,7 +36,6 @@ def methods_sentences(
     shares: pd.DataFrame,
     level: float,
     *,
-    calibrated: bool = False,
     kept: pd.DataFrame | None = None,
 ) -> Iterator[str]:
     """Return the sentences in the order of a methods section; `kept` are these claims' pairs after cleaning, if known."""
@@ -41,7 +44,7 @@ def methods_sentences(
     sizes, exact = corpus["claim_id"].value_counts(), ways == ["two_phase"]
     few, many = sizes.min(), sizes.max()
     drawn = f"The {len(corpus):,} items of {corpus['claim_id'].nunique():,} claims ({few if few == many else f'{few} to {many}'} each)"
-    shared, by_claim = bool((corpus["p_claim"] < 1).any()), bool((shares["scope"] == Scope.CLAIM).any())
+    shared = bool((corpus["p_claim"] < 1).any())
     if kept is not None and (kept["p_sample"] >= 1).all():
         yield f"{drawn} were sampled with probability 1, as all posts left after cleaning were."
         if shared:
@@ -72,20 +75,16 @@ def methods_sentences(
     )
     known = f": {', '.join(pairs)}" if pairs else ""
     yield (
-        "Shares are Hájek means with the weights 1/(p_claim·p_sample), the probabilities that a post stays with this claim and is sampled. "
+        "Shares are means with the weights 1/(p_claim·p_sample), the probabilities that a post stays with this claim and is sampled"
+        f"{POST_STRATIFIED * (design.strata is not None)}. "
         f"Their {level:.0%} intervals are Wilson's, over posts, with Student's t and the effective sample size. "
         + (
             f"{after}Counting each post for every claim that found it, there are {' and '.join(pairs)}; each total is the share times the respective number."
             if shared and pairs
             else f"Totals are the share times the number of pairs of a claim and a post{known}."
         )
-        + f"{' Each claim is estimated from its own posts, so the totals of the claims need not add up to those of all claims.' * by_claim}"
     )
-    if calibrated:
-        yield (
-            "Except for claims, weights are calibrated to the known number of posts of each query type (types with fewer "
-            f"than {FEWEST_IN_A_CELL} items together)."
-        )
+    yield from _merged_sentences(design)
     if shares["strength"].any():
         yield from _assisted_sentences(shares)
     which = "of the pool" if ranked else "found"
@@ -117,6 +116,18 @@ def methods_sentences(
         "cleaning kept. They do not describe public opinion."
     )
     yield from audits.sentences(checked, level=level)
+
+
+def _merged_sentences(design: Design) -> Iterator[str]:
+    """Name the claims that could not be weighted alone."""
+    strata = design.strata
+    if strata is None or not strata.merged:
+        return
+    named = ", ".join(strata.merged[:MENTIONED]) + " …" * (len(strata.merged) > MENTIONED)
+    yield (
+        f"{counted(len(strata.merged), 'claims')} ({named}) with {strata.merged_share:.1%} of the posts have fewer than two labelled "
+        "posts; these posts are taken to be like those of the claims nearest in size."
+    )
 
 
 def _listed_shares(shares: pd.DataFrame, value: str, low: str, high: str) -> str:

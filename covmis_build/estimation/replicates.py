@@ -75,6 +75,6 @@ def replicate_weights(
         bootstrap_factors(names, bootstrap, seed=seed) if bootstrap else jackknife_factors(len(names))
     )
     at = corpus["claim_id"].astype(str).map({name: row for row, name in enumerate(names)}).to_numpy()
-    weight = 1 / (corpus["p_claim"].to_numpy(float) * corpus["p_sample"].to_numpy(float))
+    weight = corpus["weight"].to_numpy(float)
     columns = {f"weight_{number}": weight * column[at] for number, column in enumerate(factors.T, 1)}
     return pd.DataFrame({"item_id": corpus["item_id"].to_numpy(), "weight": weight} | columns), scale

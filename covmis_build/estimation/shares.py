@@ -19,11 +19,11 @@ import pandas as pd
 from covmis_build.errors import InputError, nearest
 from covmis_build.estimation import differences
 from covmis_build.estimation.assisted import FEWEST_LABELS, assisted_estimate, deviations, strength
-from covmis_build.estimation.calibration import calibrate_to_groups, calibrated_mean
 from covmis_build.estimation.differences import Part
 from covmis_build.estimation.from_values import times
 from covmis_build.estimation.label_error import answered, between_people, over_people, own_shares
 from covmis_build.estimation.methods import methods_sentences
+from covmis_build.estimation.post_strata import post_strata, strata_of_weights
 from covmis_build.estimation.scopes import SCOPES, TIMES, Scope
 from covmis_build.options import RANKED, STRATA
 from covmis_build.records import Estimand
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from covmis_build.estimation.calibration import Calibrated
     from covmis_build.estimation.recall_report import RecallReport
     from covmis_build.options import Sampling
     from covmis_build.stats.intervals import Estimate
@@ -62,6 +61,11 @@ COLUMNS = [
     "why", "design_effect", "n", "unweighted", "population", "total", "total_low", "total_high", "band_low", "band_high",
     "strength", "r_squared", "by_people", "by_people_low", "by_people_high", "by_people_over",
 ]  # fmt: skip
+WEIGHTS = {Estimand.UNIQUE_POSTS: "weight", Estimand.POSTS: "weight_of_posts"}
+"""The column of a corpus with the number of posts that an item represents."""
+MOST_MERGED = 0.1
+"""The largest share of posts of claims with too few labelled ones for which a figure over claims has an interval."""
+TOO_FEW = "with fewer than two labelled posts: no interval is known"
 LONE = 2.0
 """With fewer units that have a label its frequency is uncertain: the interval begins at the possible limit."""
 NO_WIDTH = 1e-12
@@ -83,11 +87,15 @@ class Estimates(Result):
     methods: tuple[str, ...]
     """Sentences for a methods section."""
     level: float = 0.95
+    population: str = ""
+    """Whose shares these are: today's posts, or those of the draws."""
     warnings: tuple[str, ...] = ()
     claims: Mapping[str, str] = field(default_factory=dict)
     """The claims' texts, for a page."""
     differences: pd.DataFrame = field(default_factory=pd.DataFrame)
     """Compared shares, if requested (differences.COLUMNS)."""
+    weights: pd.DataFrame = field(default_factory=pd.DataFrame)
+    """For each item, how many unique posts (`weight`) and posts (`weight_of_posts`) it represents, and its cell of known size."""
     files: tuple[str, ...] = ()
     """Files to which they were written."""
 
@@ -121,7 +129,7 @@ class Estimates(Result):
     def to_dict(self) -> dict[str, Any]:
         """What `covmis estimate --json` prints."""
         tables = {"estimates": self.shares, "differences": self.differences, "audit": self.audit}
-        return {**tables, "sentences": list(self.methods), "level": self.level}
+        return {**tables, "sentences": list(self.methods), "level": self.level, "population": self.population}
 
     @property
     def summary(self) -> list[str | pd.DataFrame]:
@@ -175,7 +183,6 @@ def estimates(  # noqa: PLR0913 - a sample, its pool, and what is known beside, 
     predicted: pd.DataFrame | None = None,
     answers: pd.DataFrame | None = None,
     by: Sequence[str] = (Scope.CLAIM, Scope.KIND),
-    calibrated: bool = False,
     draws: pd.DataFrame | None = None,
     between: tuple[Part, Part] | None = None,
     level: float = 0.95,
@@ -194,13 +201,7 @@ def estimates(  # noqa: PLR0913 - a sample, its pool, and what is known beside, 
     whose shares are compared (`differences.compared_parts`).
     """
     check_corpus(corpus, labels)
-    known = None if pool is None else _of_the_claims(pool, corpus)
-    if calibrated and predicted is not None:
-        raise InputError("calibration and predictions do not go together", remedy="Choose one")
-    if calibrated and known is None:
-        raise InputError(
-            "calibration needs the items that the corpus was drawn from", remedy="Estimate in its own study"
-        )
+    known = pool if pool is not None and set(corpus["item_id"]) <= set(pool["item_id"]) else None
     counts = {} if known is None else counts_of(known, _divided(known, options))
     design = design_of(corpus, options, counts)
     if known is not None:
@@ -209,8 +210,17 @@ def estimates(  # noqa: PLR0913 - a sample, its pool, and what is known beside, 
     parts = [(scope, _names(corpus, scope)) for scope in by]
     rows: list[dict[str, Any]] = []
     compared: list[dict[str, Any]] = []
+    weights = pd.DataFrame({"item_id": corpus["item_id"]})
+    designs = {}
     for estimand in (Estimand.UNIQUE_POSTS, Estimand.POSTS):
-        source = _Source(corpus, known, predicted, design, estimand, answers, calibrated=calibrated)
+        source = _Source(corpus, known, predicted, design, estimand, answers)
+        weights[WEIGHTS[estimand]] = source.design.weights * source.sizes
+        designs[estimand] = source.design
+        if (strata := source.design.strata) is not None:
+            weights["cell"] = np.array(strata.names)[strata.cells]
+            weights[f"cell_variance{WEIGHTS[estimand].removeprefix('weight')}"] = strata.first_phase[
+                strata.cells
+            ]
         of_labels = {}
         for label in labels:
             y, groups = audit.corrected(label, source.sizes)
@@ -224,11 +234,13 @@ def estimates(  # noqa: PLR0913 - a sample, its pool, and what is known beside, 
     shares = pd.DataFrame(rows).reindex(columns=COLUMNS)
     checked = audit.table(level=level)
     said = methods_sentences(
-        corpus, design, options, checked, shares, level, calibrated=calibrated, kept=known
+        corpus, designs[Estimand.UNIQUE_POSTS], options, checked, shares, level, kept=known
     )
     texts = {str(row.claim_id): str(row.claim) for row in corpus.itertuples()} if "claim" in corpus else {}
     different = pd.DataFrame(compared, columns=differences.COLUMNS)
-    return Estimates(shares, checked, tuple(said), level, claims=texts, differences=different)
+    return Estimates(
+        shares, checked, tuple(said), level, claims=texts, differences=different, weights=weights
+    )
 
 
 def _compared(figures: Mapping[str, _LabelFigures], first: Part, second: Part) -> Iterator[dict[str, Any]]:
@@ -260,12 +272,6 @@ def _compared(figures: Mapping[str, _LabelFigures], first: Part, second: Part) -
         }
 
 
-def _of_the_claims(pool: pd.DataFrame, corpus: pd.DataFrame) -> pd.DataFrame | None:
-    """Return the items of the labelled claims; none if the corpus was not sampled from them."""
-    inside = pool[pool["claim_id"].isin(set(corpus["claim_id"]))].reset_index(drop=True)
-    return inside if set(corpus["item_id"]) <= set(inside["item_id"]) else None
-
-
 def _pool_chances(
     pool: pd.DataFrame,
     corpus: pd.DataFrame,
@@ -275,17 +281,20 @@ def _pool_chances(
 ) -> list[float]:
     """Return each population item's probability: of the opened draws, otherwise from these counts."""
     opened: dict[tuple[str, str], float] = {}
+    own: dict[str, float] = {}
     if draws is not None:
-        strata = draws[draws["item_id"] == ""]
-        for row in strata.sort_values("probability").to_dict("records"):  # the largest comes last
-            opened[str(row["claim_id"]), str(row["stratum"])] = float(row["probability"])
+        for row in draws.sort_values("probability").to_dict("records"):  # the largest comes last
+            if row["item_id"]:
+                own[row["item_id"]] = float(row["probability"])
+            else:
+                opened[str(row["claim_id"]), str(row["stratum"])] = float(row["probability"])
     planned = {
         (claim, name): float(allocation.chance(name))
         for claim, of in counts.items()
         for allocation in [allocate(of, options.per_kind, options.per_claim)]
         for name in allocation.counts
     }
-    own = dict(zip(corpus["item_id"], corpus["p_sample"].astype(float), strict=True))
+    own |= dict(zip(corpus["item_id"], corpus["p_sample"].astype(float), strict=True))
     divided = _divided(pool, options)
     places = zip(pool["claim_id"].astype(str), strata_of(pool, divided), strict=True)
     return [
@@ -309,9 +318,9 @@ def design_of(corpus: pd.DataFrame, options: Sampling, counts: Mapping[str, Mapp
 
 def design_in_pool(corpus: pd.DataFrame, pool: pd.DataFrame | None, options: Sampling) -> Design:
     """Return the design given the target population, if known, with exact joint probabilities."""
-    known = None if pool is None else _of_the_claims(pool, corpus)
-    if known is None:
+    if pool is None or not set(corpus["item_id"]) <= set(pool["item_id"]):
         return design_of(corpus, options, {})
+    known = pool[pool["claim_id"].isin(set(corpus["claim_id"]))].reset_index(drop=True)
     counts = counts_of(known, _divided(known, options))
     known = known.assign(p_sample=_pool_chances(known, corpus, options, counts, None))
     design = design_of(corpus, options, counts)
@@ -398,6 +407,14 @@ def _need_times(items: pd.DataFrame) -> None:
         raise InputError(f"the corpus lacks the columns {', '.join(sorted(missing))}")
 
 
+def _sizes(items: pd.DataFrame, *, counted: bool) -> Floats:
+    """Return how many posts each item stands for; two labelled items of one group of near-duplicates share it."""
+    sizes = items["group_size"] if counted else pd.Series(1.0, items.index)
+    if "group_items" in items.columns:
+        sizes = sizes / items["group_items"].fillna(1)
+    return np.asarray(sizes, dtype=np.float64)
+
+
 class _Source:
     """The sample and its population for one estimand: sizes, shares, N and mean predictions of any part."""
 
@@ -409,27 +426,21 @@ class _Source:
         design: Design,
         estimand: Estimand,
         answers: pd.DataFrame | None = None,
-        *,
-        calibrated: bool = False,
     ) -> None:
         self.corpus, self.pool, self.predicted, self.design = corpus, pool, predicted, design
         self.answers = answers
         counted = estimand == Estimand.POSTS
-        self.sizes = corpus["group_size"].to_numpy(float) if counted else np.ones(len(corpus))
+        self.sizes = _sizes(corpus, counted=counted)
         self.claims = np.unique(corpus["claim_id"].astype(str), return_inverse=True)
         if pool is not None:
             # A post matched for several claims also represents posts assigned to another one.
-            self.pool_sizes = pool["group_size"].to_numpy(float) if counted else np.ones(len(pool))
+            self.pool_sizes = _sizes(pool, counted=counted)
             self.pool_weights = self.pool_sizes / pool["p_claim"].to_numpy(float)
-        self.fit = self._fit() if calibrated else None
-
-    def _fit(self) -> Calibrated:
-        """Calibrate weights to the number of unique posts or posts of each query type."""
-        assert self.pool is not None
-        names, inverse = np.unique(self.pool["kind"].astype(str), return_inverse=True)
-        known = dict(zip(names.tolist(), np.bincount(inverse, self.pool_weights).tolist(), strict=True))
-        kinds = self.corpus["kind"].to_numpy(dtype=str)
-        return calibrate_to_groups(self.design.weights, self.sizes, kinds, known)
+            strata = post_strata(corpus, design.weights, self.sizes, pool, self.pool_sizes)
+            self.design = replace(design, strata=strata)
+        elif WEIGHTS[estimand] in corpus and corpus[WEIGHTS[estimand]].notna().all():
+            known = corpus[WEIGHTS[estimand]].to_numpy(float)
+            self.design = replace(design, strata=strata_of_weights(corpus, design.weights, self.sizes, known))
 
     def population(self, scope: str, name: str) -> float:
         """Return the number of unique posts or posts in this part of the population; NaN if unknown."""
@@ -469,7 +480,7 @@ class _Source:
         """Return each sampled item's number of unique posts or posts in the population; 0 if it is no longer there."""
         assert self.pool is not None
         sizes = pd.Series(self.pool_sizes, index=self.pool["item_id"])
-        return sizes.reindex(self.corpus["item_id"]).fillna(0.0).to_numpy(float)
+        return np.asarray(sizes.reindex(self.corpus["item_id"]).fillna(0.0), dtype=np.float64)
 
     @cached_property
     def _claim_sizes(self) -> Floats:
@@ -615,13 +626,17 @@ class _LabelFigures:
         self, scope: str, name: str, here: Mask, level: float, y: Floats, extra: float, expected: Expected
     ) -> Estimate:
         """Return the share from the items' values `y`, with `extra` variance from later phases."""
+        figure = self._with_predictions(scope, name, here, level, y, extra, expected)
+        strata = self.source.design.strata
+        if scope != Scope.CLAIM and strata is not None and strata.merged_share > MOST_MERGED:
+            return replace(figure, why=f"{strata.merged_share:.0%} of the posts are of claims {TOO_FEW}")
+        return figure
+
+    def _with_predictions(
+        self, scope: str, name: str, here: Mask, level: float, y: Floats, extra: float, expected: Expected
+    ) -> Estimate:
         claims = self.source.claims if scope == Scope.AVERAGE_CLAIM else None
-        scale, inside, fit = self._scale(here, claims), int(here.sum()), self.source.fit
-        if fit is not None and scope not in {Scope.CLAIM, Scope.AVERAGE_CLAIM}:
-            sizes = self.source.sizes * here
-            return calibrated_mean(
-                y, sizes, self.source.design, fit, n=inside, extra=extra, expected=expected, level=level
-            )
+        scale, inside = self._scale(here, claims), int(here.sum())
         centre = self._centre(y, scale, claims)
         f = self.predictions
         if f is None or inside < FEWEST_LABELS:

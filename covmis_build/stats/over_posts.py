@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     Joint = ArrayLike | Mapping[Any, ArrayLike]
 
 DESIGNS = ("poisson", "two_phase")
+MOST_EXPLAINED = 0.95
+"""Largest share of a figure's variance that is credited to what is known of the population."""
 SELDOM = 0.05
 """Probability that a sample misses more of the target population than `Expected.missed`."""
 
@@ -60,6 +62,43 @@ NOTHING_KNOWN = Expected()
 
 
 @dataclass(frozen=True, slots=True)
+class PostStrata:
+    """Cells of the population whose sizes are known: the weights of the units of a cell sum to its size."""
+
+    cells: NDArray[np.intp]
+    """The cell of each unit."""
+    factors: Floats
+    """By how much the weight of each unit changes."""
+    sizes: Floats
+    """How many posts each unit stands for."""
+    first_phase: Floats
+    """For each cell, the variance of its size, which an earlier phase determined."""
+    names: tuple[str, ...] = ()
+    merged: tuple[str, ...] = ()
+    """Claims with too few units of their own, which are weighted together with others."""
+    merged_share: float = 0.0
+    """The share of the population that belongs to these claims."""
+
+    def slopes(self, z: Floats, weights: Floats) -> Floats:
+        """Return for each cell the mean of z per post."""
+        count = len(self.first_phase)
+        return np.bincount(self.cells, weights * z, count) / np.bincount(
+            self.cells, weights * self.sizes, count
+        )
+
+    def explained(self, y: Floats, shares: Floats) -> float:
+        """Return the part of the variance of y that lies between cells: their sizes are known, so it causes no error."""
+        count = len(self.first_phase)
+        whole = np.bincount(self.cells, shares, count)
+        means = np.divide(
+            np.bincount(self.cells, shares * y, count), whole, out=np.zeros(count), where=whole > 0
+        )
+        total = float(np.sum(shares * (y - float(np.sum(shares * y))) ** 2))
+        within = float(np.sum(shares * (y - means[self.cells]) ** 2))
+        return min(MOST_EXPLAINED, max(0.0, 1 - within / total)) if total > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Design:
     """The sampling design of the units; created and checked by `made_design`."""
 
@@ -71,16 +110,27 @@ class Design:
     """Fixed-size units by stratum, each with (π_i·π_j - π_ij)/π_ij of its pairs if known."""
     first: Floats | None = None
     """Probabilities of an earlier, independent Bernoulli phase (one claim kept per post)."""
+    strata: PostStrata | None = None
+    """Cells of known size, if the population is known."""
     pool: Mapping[str, Expected] = field(default_factory=dict)
     """Expected properties given the whole target population, for unique posts and for all posts, if known."""
 
     @property
     def weights(self) -> Floats:
-        """1 divided by each unit's total probability."""
-        return 1 / self.chance
+        """1 divided by each unit's total probability, times its factor if sizes of cells are known."""
+        return 1 / self.chance if self.strata is None else self.strata.factors / self.chance
 
     def variance(self, z: Floats) -> float:
-        """Estimated variance of the sum of z divided by the total probabilities."""
+        """Estimated variance of the sum of z times the weights."""
+        if self.strata is None:
+            return self._weighted(z)
+        slopes = self.strata.slopes(z, 1 / self.chance)
+        residuals = z - self.strata.sizes * slopes[self.strata.cells]
+        return self._weighted(self.strata.factors * residuals) + float(
+            np.sum(self.strata.first_phase * slopes**2)
+        )
+
+    def _weighted(self, z: Floats) -> float:
         if self.first is None:
             return self._drawn(z)
         return self._drawn(z / self.first) + float(np.sum(self._first_parts(z)))
@@ -103,6 +153,14 @@ class Design:
         """Return Kish's effective number of randomly sampled units. Certain units do not lower it; infinite without random ones."""
         pull = np.sqrt(1 - self.chance) * shares
         return effective(pull) if np.any(pull > 0) else math.inf
+
+    def degrees(self, shares: Floats) -> float:
+        """Return the degrees of freedom: the effective number of random units, less one; over cells, one less for each."""
+        degrees = self.units(shares) - 1
+        if self.strata is None or math.isinf(degrees):
+            return degrees
+        random = self.chance < 1
+        return min(degrees, float(random.sum() - len(np.unique(self.strata.cells[random]))))
 
     def part(self, kept: NDArray[np.bool_]) -> Design:
         """Return the design for some of the units, as if the others did not exist."""
@@ -284,6 +342,8 @@ def linear_estimate(  # noqa: PLR0913 - a sample and what is known of its pool, 
     variance = design.variance((y - centre) * scale if linear is None else linear) + extra
     inside = scale > 0
     worth, spread = design.worth(shares, expected.looseness), float(np.sum(shares * (y - value) ** 2))
+    if design.strata is not None:
+        worth /= 1 - design.strata.explained(y, shares)
     bounds, floor = (0.0, 1.0), 0.0
     if not np.all((y[inside] >= 0) & (y[inside] <= 1)):
         bounds, floor = (-math.inf, math.inf), spread / worth
@@ -293,7 +353,7 @@ def linear_estimate(  # noqa: PLR0913 - a sample and what is known of its pool, 
             # If nothing varies, a later phase of m units without deviations adds about (part/m)²/2 (see audit.py).
             worth = 1 / (1 / worth + math.sqrt(2 * extra))
     effect = variance * n / spread if spread else math.nan
-    degrees = design.units(shares) - 1
+    degrees = design.degrees(shares)
     if math.isinf(degrees) and expected.looseness > 0:
         degrees = 0.0  # only posts sampled with certainty were labelled
     return over_posts(

@@ -18,7 +18,10 @@ from covmis_build.estimation.shares import design_in_pool, pairs_drawn
 from covmis_build.evaluation.leakage import leakage
 from covmis_build.evaluation.split import release_splits
 from covmis_build.sampling.audit import AUDITED, AUTOMATIC, chances_of_checks
+from covmis_build.study.population import pool_of
 from covmis_build.text.near_duplicates import near_duplicate_pairs
+
+CELL_VARIANCES = ("cell_variance", "cell_variance_of_posts")
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,13 +38,17 @@ def beside_corpus(
     corpus: pd.DataFrame,
     frozen: pd.DataFrame,
     governed: Sampling,
+    cells: pd.DataFrame,
 ) -> tuple[Beside, Parts | None]:
-    """Return the tables to publish next to this corpus, and its splits. `governed`: the settings used for the rounds."""
+    """Return the tables to publish next to this corpus, and its splits.
+
+    `governed` are the settings used for the rounds, `cells` those of known size (`Estimates.weights`).
+    """
     labels, secret = _labels_of_people(rounds)
     counted = frozen[~frozen["pilot"].astype(bool)].drop_duplicates("item_id").set_index("item_id")
     texts = counted["text"].reindex(corpus["item_id"]).fillna("").tolist()
     divided, parts = divide(study.settings, corpus, texts, _owners(study, corpus))
-    weights, pairs = weights_of(corpus, counted, pool_of(study), governed)
+    weights, pairs = weights_of(corpus, counted, pool_of(study), governed, cells)
     claims = study.claims if study.places.table("claims").is_file() else None
     return Beside(labels, secret, claims, divided, weights, pairs), parts
 
@@ -117,7 +124,11 @@ def _owners(study: OfStudy, corpus: pd.DataFrame) -> list[str]:
 
 
 def weights_of(
-    corpus: pd.DataFrame, counted: pd.DataFrame, pool: pd.DataFrame | None, governed: Sampling
+    corpus: pd.DataFrame,
+    counted: pd.DataFrame,
+    pool: pd.DataFrame | None,
+    governed: Sampling,
+    cells: pd.DataFrame,
 ) -> tuple[pd.DataFrame | None, pd.DataFrame | None]:
     """Return replicate weights, further data for estimates, and pair probabilities of fixed-size draws.
 
@@ -143,19 +154,12 @@ def weights_of(
         "rule": rule,
         "p_audit": chances_of_checks(corpus, rule, drawn["p_audit"].to_numpy(dtype=float)),
     }
+    known = cells.set_index("item_id").reindex(corpus["item_id"])
+    if "cell" in known:
+        told["cell"] = known["cell"].fillna("").to_numpy()
+        told |= {name: known[name].fillna(0.0).to_numpy(float) for name in CELL_VARIANCES}
     weights = pd.concat([weights[["item_id"]], pd.DataFrame(told), weights.drop(columns="item_id")], axis=1)
     pairs = pairs_drawn(
         corpus["item_id"].tolist(), design_in_pool(corpus.assign(design=design), pool, governed)
     )
     return weights, pairs if len(pairs) else None
-
-
-def pool_of(study: OfStudy) -> pd.DataFrame | None:
-    """Return the items from which rounds were sampled, with the times of their posts."""
-    if not study.places.table("items").is_file():
-        return None
-    pool = storage.read_table(study.places.table("items"), "items")
-    if study.places.table("posts").is_file():
-        times = storage.read_columns(study.places.table("posts"), ["post_id", "created_at"])
-        pool = pool.merge(times, on="post_id", how="left")
-    return pool

@@ -24,14 +24,12 @@ from covmis_build.estimation.regression import FORMATS, Formula, Regression, reg
 from covmis_build.estimation.scopes import check_scopes
 from covmis_build.estimation.shares import Estimates, estimates, with_parts
 from covmis_build.evaluation.label_files import read_rows
-from covmis_build.options import RANKED
 from covmis_build.records import Estimand
 from covmis_build.sampling import audit as audits
-from covmis_build.sampling.designs import two_phase
-from covmis_build.sampling.ledger import grown, read_ledger
+from covmis_build.sampling.ledger import read_ledger
 from covmis_build.stats.regression import LOGISTIC
-from covmis_build.study.beside import pool_of
 from covmis_build.study.labelled import labelled_items
+from covmis_build.study.population import Frame, Population, frame_of, pool_of, population_of
 from covmis_build.study.recall import report_of_rounds
 from covmis_build.study.round_settings import settings_of_rounds, with_all_draws
 
@@ -57,7 +55,7 @@ def estimate(  # noqa: PLR0913 - every option is named
     assisted_by: pd.DataFrame | Path | str | None = None,
     corpus: Path | str | None = None,
     elsewhere: bool = False,
-    calibrated: bool = False,
+    population: str = str(Population.TODAY),
     between: Sequence[str] | None = None,
     before: str | dt.date = "",
     after: str | dt.date = "",
@@ -70,12 +68,12 @@ def estimate(  # noqa: PLR0913 - every option is named
 
     `assisted_by` are predictions for every item of the pool, or a model's folder; `elsewhere` says that the model
     never saw this study's labels. Otherwise predictions tell their folds, and a folder's kind of model is trained again
-    for each part of the claims on the others. `corpus` is a release of this study, in place of gold. `calibrated` weights meet
-    the known number of posts of each kind. `between` compares two parts (`claim:1`, `kind:title`) or two labels
+    for each part of the claims on the others. `corpus` is a release of this study, in place of gold. `population` is today's
+    posts, or those of the draws. `between` compares two parts (`claim:1`, `kind:title`) or two labels
     (`label:favor`); `before` a day, with what was posted from then on, or from `after` on.
     """
     check_formats(out)
-    scopes = check_scopes(by)
+    scopes, whose = check_scopes(by), population_of(population)
     if run or study.places.table("sample").exists():
         study.need_current(run=run, progress=progress)
     rounds = round_folder.all_rounds(study.places.rounds)
@@ -87,21 +85,19 @@ def estimate(  # noqa: PLR0913 - every option is named
     else:
         check_seals(rounds)
         labelled = read_corpus(corpus)
-    pool = pool_of(study)
+    labelled = as_drawn(labelled, frozen)
+    frame = frame_of(whose, labelled, frozen, pool_of(study), rounds, study.places)
     predictions = None
     if assisted_by is not None:
-        predictions = _predictions(study, assisted_by, pool, labelled, settings, elsewhere=elsewhere)
+        predictions = _predictions(study, assisted_by, frame, settings, elsewhere=elsewhere)
     figures = figures_of(
         study.places.rounds,
         rounds,
-        labelled,
-        frozen,
-        pool,
+        frame,
         settings,
         by=scopes,
         level=level,
         predicted=None if predictions is None else predictions.shares,
-        calibrated=calibrated,
         between=compared,
     )
     if recall_rounds := round_folder.rounds_of_kind(study.places.rounds, round_folder.RoundKind.RECALL):
@@ -113,14 +109,14 @@ def estimate(  # noqa: PLR0913 - every option is named
         if difference.setting.startswith(("[sampling]", "[labels] automatic"))
     ]
     warnings += provisional(rounds)
-    warnings += beyond_the_draws(study, frozen, pool)
     if (figures.shares["r_squared"] >= MOST_EXPLAINED).any():
         warnings.append(
             "the predictions explain almost all of some share's variance, which hardly any model does: make sure that it "
             "has not seen these labels"
         )
     warnings += predictions.warnings if predictions else ()
-    return written(replace(figures, warnings=tuple(warnings)), out, title=study.settings.title)
+    figures = replace(figures, warnings=(*figures.warnings, *warnings))
+    return written(figures, out, title=study.settings.title)
 
 
 def provisional(rounds: Sequence[RoundFolder]) -> list[str]:
@@ -133,26 +129,7 @@ def provisional(rounds: Sequence[RoundFolder]) -> list[str]:
     ]
 
 
-def beyond_the_draws(study: OfStudy, frozen: pd.DataFrame, pool: pd.DataFrame | None) -> list[str]:
-    """Which claims have posts that no opened draw could reach; estimates assume that they are like the others."""
-    path, ledger = study.places.table("sample"), read_ledger(study.places.rounds)
-    if pool is None or not path.is_file() or ledger.empty:
-        return []
-    sampled = storage.read_table(path, "sample")
-    waiting = set(sampled.loc[~sampled["item_id"].isin(frozen["item_id"]), "claim_id"])
-    complete = set(frozen.loc[frozen["design"] == two_phase.NAME, "claim_id"])
-    claims = sorted(grown(ledger, pool) & (waiting | complete))
-    if not claims:
-        return []
-    named = ", ".join(claims[:3]) + (" …" if len(claims) > 3 else "")
-    warning = (
-        f"{counted(len(claims), 'claims')} ({named}) got posts since the last draw was opened. These had no chance of being "
-        f"labelled, and the estimates assume that they are like the others{'. Open a round' * bool(waiting & set(claims))}"
-    )
-    return [warning]
-
-
-def _as_drawn(labelled: pd.DataFrame, frozen: pd.DataFrame) -> pd.DataFrame:
+def as_drawn(labelled: pd.DataFrame, frozen: pd.DataFrame) -> pd.DataFrame:
     """The labelled items with how they were drawn, as the rounds have it; a release of others as it is."""
     frozen = frozen[~frozen["pilot"].astype(bool)]
     if not set(labelled["item_id"]) <= set(frozen["item_id"]):
@@ -165,61 +142,55 @@ def _as_drawn(labelled: pd.DataFrame, frozen: pd.DataFrame) -> pd.DataFrame:
 def figures_of(
     folder: Path,
     rounds: Sequence[RoundFolder],
-    labelled: pd.DataFrame,
-    frozen: pd.DataFrame,
-    pool: pd.DataFrame | None,
+    frame: Frame,
     settings: Settings,
     **how: Any,
 ) -> Estimates:
     """The one estimate of these rounds' gold: `covmis estimate` prints it, and a release's card, methods and statistics."""
-    labelled = _as_drawn(labelled, frozen)
-    if pool is not None:  # a post that a query finds since it was drawn by its rank is in that query's part
-        now = dict(zip(pool["item_id"], pool["kind"], strict=True))
-        kinds = zip(labelled["item_id"], labelled["kind"], strict=True)
-        labelled = labelled.assign(
-            kind=[now.get(item, kind) if kind == RANKED else kind for item, kind in kinds]
-        )
     # Disputed posts are not in `labelled` yet: without them, annotators would seem to agree on everything.
     answers = None if provisional(rounds) else answers_table(said_by_people(rounds))
-    return estimates(
-        labelled,
+    figures = estimates(
+        frame.labelled,
         settings.labels.values,
         settings.sampling,
         automatic=settings.labels.automatic,
-        pool=pool,
+        pool=frame.posts,
         answers=answers,
         draws=read_ledger(folder),
         **how,
+    )
+    return replace(
+        figures,
+        population=str(frame.population),
+        methods=(frame.statement, *figures.methods),
+        warnings=(*frame.notes, *figures.warnings),
     )
 
 
 def _predictions(
     study: OfStudy,
     given: pd.DataFrame | Path | str,
-    pool: pd.DataFrame | None,
-    labelled: pd.DataFrame,
+    frame: Frame,
     settings: Settings,
     *,
     elsewhere: bool,
 ) -> Predictions:
+    pool, labelled = frame.posts, frame.labelled
     if pool is None:
         raise InputError(
             "predictions need the items that were drawn from, and data/build has none",
             remedy="Run `covmis run` first",
         )
-    inside = pool[pool["claim_id"].isin(set(labelled["claim_id"]))]
     registered = not isinstance(given, pd.DataFrame) and _is_registered(study, Path(given))
     elsewhere = elsewhere or registered
     file = given if isinstance(given, str | Path) else ""
     if not isinstance(given, str | Path):
         table = given
     elif Path(given).is_dir():
-        table = _predicted_by(
-            study, Path(given), inside, labelled, settings.labels.values, elsewhere=elsewhere
-        )
+        table = _predicted_by(study, Path(given), pool, labelled, settings.labels.values, elsewhere=elsewhere)
     else:
         table = read_rows(Path(given)).frame()
-    predictions = predictions_for(inside, table, settings.labels.values, elsewhere=elsewhere, file=file)
+    predictions = predictions_for(pool, table, settings.labels.values, elsewhere=elsewhere, file=file)
     cross_fitted_here = isinstance(given, str | Path) and Path(given).is_dir() and not elsewhere
     if not cross_fitted_here and not registered:
         check_not_leaked(predictions.shares, labelled, file=file)
@@ -302,11 +273,12 @@ def regress(  # noqa: PLR0913 - every option is named
     rounds = round_folder.all_rounds(study.places.rounds)
     settings, _ = settings_of_rounds(study.settings, rounds)
     frozen = with_all_draws(study.places.rounds, rounds)
-    labelled = _as_drawn(labelled_items(study), frozen)
-    pool = pool_of(study)
+    labelled = as_drawn(labelled_items(study), frozen)
+    frame = frame_of(Population.TODAY, labelled, frozen, pool_of(study), rounds, study.places)
+    labelled, pool = frame.labelled, frame.posts
     predictions = None
     if assisted_by is not None:
-        predictions = _predictions(study, assisted_by, pool, labelled, settings, elsewhere=elsewhere).shares
+        predictions = _predictions(study, assisted_by, frame, settings, elsewhere=elsewhere).shares
     rows = (
         labelled
         if predictions is None or pool is None

@@ -32,7 +32,6 @@ def estimate_corpus(
     corpus: Path | str,
     *,
     by: str | Sequence[str] | None = None,
-    calibrated: bool = False,
     between: Sequence[str] | None = None,
     before: str | dt.date = "",
     after: str | dt.date = "",
@@ -44,13 +43,13 @@ def estimate_corpus(
     check_formats(files)
     frame = read_corpus(Path(corpus))
     labels = _labels(frame)
+    frame = frame[frame["in_population"].fillna("") != "no"].reset_index(drop=True)
     figures = estimates(
         frame,
         labels,
         Sampling(),
         automatic=Labels().automatic,
         by=check_scopes(by),
-        calibrated=calibrated,
         between=compared_parts(between, before, after, labels=labels),
         level=level,
     )

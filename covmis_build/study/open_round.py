@@ -26,6 +26,7 @@ from covmis_build.options import is_machine
 from covmis_build.places import DRAWS
 from covmis_build.sampling.ledger import opened, passed_claims, read_ledger
 from covmis_build.study.admit import check_admitted
+from covmis_build.study.population import pool_of
 from covmis_build.study.round import Round
 from covmis_build.study.round_settings import settings_of_tables
 
@@ -83,7 +84,8 @@ def open_round(
             named = [claims] if isinstance(claims, str) else list(claims)
             tables["claims"] = _named(tables["claims"], draws, tables["sample"], named)
             options = replace(options, claims_per_round=len(named))
-        _keep_draws(study, draws, tables, earlier, options.claims_per_round, named, number)
+        looked_at = _keep_draws(study, draws, tables, earlier, options.claims_per_round, named, number)
+        _keep_population(study, looked_at, number)
         frozen = freeze(
             **tables,
             earlier=earlier,
@@ -139,8 +141,8 @@ def _keep_draws(
     count: int,
     named: Sequence[str] | None,
     number: str,
-) -> None:
-    """Write the draws to the ledger, including those that added nothing.
+) -> list[str]:
+    """Write the draws to the ledger, including those that added nothing. Returns the claims of these draws.
 
     The ledger is written before the round: a missing draw would give items a wrong probability.
     """
@@ -157,6 +159,15 @@ def _keep_draws(
         storage.write_table(study.places.rounds / DRAWS, now, "draws")
     if named and not chosen:
         raise _nothing_left(named[0])
+    return list(looked_at)
+
+
+def _keep_population(study: OfStudy, claims: Sequence[str], number: str) -> None:
+    """Keep which posts of these claims the round's draws could choose. A folder without items is not a round yet."""
+    pool = pool_of(study)
+    assert pool is not None
+    chosen = pool[pool["claim_id"].isin(claims)]
+    storage.write_table(study.places.rounds / number / record.POPULATION, chosen, "population")
 
 
 def _nothing_left(claim: str) -> InputError:

@@ -24,15 +24,16 @@ from covmis_build.corpus.card_sections import WISHED
 from covmis_build.corpus.deposit import ReleaseCheck, make_deposit, release_checks
 from covmis_build.corpus.phrases import listed
 from covmis_build.corpus.publish import BUNDLE, write_release
-from covmis_build.corpus.release import left_out, make_corpus
+from covmis_build.corpus.release import left_out, make_corpus, with_weights
 from covmis_build.corpus.release_facts import Coefficient, FlowStep, ReleaseFacts, RoundFacts, StageFacts
 from covmis_build.engine import silent
 from covmis_build.errors import InputError, counted
 from covmis_build.options import is_machine
 from covmis_build.report.result import Result
 from covmis_build.sampling.audit import sentences as audit_sentences
-from covmis_build.study.beside import beside_corpus, pool_of
-from covmis_build.study.estimate import beyond_the_draws, figures_of, provisional
+from covmis_build.study.beside import beside_corpus
+from covmis_build.study.estimate import as_drawn, figures_of, provisional
+from covmis_build.study.population import Population, frame_of, pool_of
 from covmis_build.study.recall import recall_sentences
 from covmis_build.study.round_settings import placeless, settings_of_rounds, with_all_draws
 
@@ -160,13 +161,16 @@ def release(
                 remedy="`covmis round status` shows what is missing",
             )
         missing = left_out(gold, frozen, purged)
-        facts = _facts(study, rounds, corpus, gold, frozen, missing, options)
         settings, _ = settings_of_rounds(study.settings, rounds)
-        pool = pool_of(study)
-        figures = figures_of(study.places.rounds, rounds, corpus, frozen, pool, settings)
+        frame = frame_of(
+            Population.TODAY, as_drawn(corpus, frozen), frozen, pool_of(study), rounds, study.places
+        )
+        figures = figures_of(study.places.rounds, rounds, frame, settings)
+        corpus = with_weights(corpus, frame.labelled, figures.weights)
+        facts = _facts(study, rounds, corpus, gold, frozen, missing, options)
         sentences = tuple(audit_sentences(figures.audit))
         facts = replace(facts, audit=replace(facts.audit, sentences=sentences))
-        beside, parts = beside_corpus(study, rounds, corpus, frozen, facts.sampling)
+        beside, parts = beside_corpus(study, rounds, corpus, frozen, facts.sampling, figures.weights)
         texts = frozen.drop_duplicates("item_id").set_index("item_id")["text"]
         wanted = partial(_bundle, study, rounds, corpus, purged) if bundle else None
         facts = replace(facts, parts=parts)
@@ -187,7 +191,7 @@ def release(
         study.places.release / BUNDLE if bundle else None,
         upload,
         [name.replace("_", " ") for name in WISHED if not getattr(options, name)],
-        [*provisional(rounds), *beyond_the_draws(study, frozen, pool)],
+        [*provisional(rounds), *frame.notes],
     )
 
 

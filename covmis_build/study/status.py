@@ -243,10 +243,8 @@ def missing_note(missing: dict[str, str]) -> list[str]:
         f"{reason} ({len(items):,}: {', '.join(items[:3])}{', …' if len(items) > 3 else ''})"
         for reason, items in sorted(items_of.items(), key=lambda pair: (-len(pair[1]), pair[0]))
     )
-    count = f"{len(missing):,} frozen items stay"
-    return [
-        f"{count} in the study although the present settings and archive would not contain them: {reasons}."
-    ]
+    gone = f"{counted(len(missing), 'items')} of rounds are no longer among today's posts: {reasons}"
+    return [f"{gone}. They keep their labels, and are in no share of today's posts."]
 
 
 def claims_to_open(places: Places) -> set[str]:

@@ -789,9 +789,12 @@ class Study:
         ] = ("kind",),
         assisted_by: Assisted = None,
         elsewhere: Elsewhere = False,
-        calibrated: Annotated[
-            bool, About("Calibrate weights to the number of posts per query type.")
-        ] = False,
+        population: Annotated[
+            str,
+            About(
+                "today: posts that the queries find now (default); drawn: those of the draws.", metavar="NAME"
+            ),
+        ] = "today",
         between: Annotated[
             tuple[str, str] | Sequence[str] | None,
             About("Compare two groups or labels: claim:1 claim:2, label:favor label:against.", metavar="A B"),
@@ -816,8 +819,9 @@ class Study:
 
         Reports unique posts (near-duplicates counted once) and all posts.
 
-        Shares are weighted by 1/(p_claim·p_sample), and corrected for errors of automatic labels. Results describe the posts
-        that the queries found, not public opinion. Method: docs/guides/estimates.md.
+        Shares are weighted by 1/(p_claim·p_sample) and the known number of posts of each claim and query type, and corrected
+        for errors of automatic labels. Results describe the posts that the queries find, not public opinion. Method:
+        docs/guides/estimates.md.
 
         --between and --before print a difference with its interval and p. --model fits a weighted regression. With
         --assisted-by MODEL, covmis trains the model again without the claims that it predicts.
@@ -831,7 +835,7 @@ class Study:
             by=by,
             assisted_by=assisted_by,
             elsewhere=elsewhere,
-            calibrated=calibrated,
+            population=population,
             between=between,
             before=before,
             after=after,

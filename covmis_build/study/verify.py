@@ -22,7 +22,7 @@ from covmis_build.corpus.convert import read_corpus
 from covmis_build.corpus.covmis_shape import misinformation
 from covmis_build.corpus.publish import BUNDLE, CHECKSUMS, STATISTICS
 from covmis_build.corpus.recount import CLOSE, Check, read_beside
-from covmis_build.corpus.release import make_corpus
+from covmis_build.corpus.release import make_corpus, with_weights
 from covmis_build.corpus.release_facts import from_json
 from covmis_build.corpus.resources import MISINFORMATION, PAIRS, SPLITS, WEIGHTS
 from covmis_build.corpus.verify import bundled_corpus, check_bundle, check_corpus, check_release
@@ -37,7 +37,8 @@ from covmis_build.records import Estimand
 from covmis_build.report.result import Result
 from covmis_build.sampling import draw
 from covmis_build.study.beside import weights_of
-from covmis_build.study.estimate import figures_of
+from covmis_build.study.estimate import as_drawn, figures_of
+from covmis_build.study.population import Population, frame_of
 from covmis_build.study.recall import recall_sentences
 from covmis_build.study.release import counted_facts
 from covmis_build.study.round_settings import settings_of_rounds, with_all_draws
@@ -179,13 +180,15 @@ def _check_rounds(manifest: Manifest, files: Mapping[str, bytes], release: Path 
             ]
         checks += _check_sample(frozen, built, settings, manifest)
         corpora = {"the bundle's corpus": bundled_corpus(files)}
+        expected, figures = _weighted(expected, frozen, built, rounds, settings, places, corpora)
         if release is not None:
             corpora["the corpus"] = read_corpus(release / "corpus.parquet").assign(text=None)
             if FACTS in files:
-                checks += _check_beside(release, corpora["the corpus"], frozen, built, today, settings)
-                if not manifest.purged and not settings.sampling.strata_by and len(expected):
-                    again = figures_of(places.rounds, rounds, expected, frozen, built.get("items"), settings)
-                    checks.append(_check_estimates(release, again))
+                checks += _check_beside(
+                    release, corpora["the corpus"], frozen, built, today, settings, figures
+                )
+                if not manifest.purged and not settings.sampling.strata_by and figures is not None:
+                    checks.append(_check_estimates(release, figures))
         else:
             why = f"{root_of(files[MANIFEST])}; compare it with the card of the release or with the paper"
             first = "it is of the first format; nothing shows that a seal was taken out"
@@ -195,9 +198,34 @@ def _check_rounds(manifest: Manifest, files: Mapping[str, bytes], release: Path 
                 else Check("the root hash", passed=True, detail=why)
             )
     for name, corpus in corpora.items():
-        differ = [str(column) for column in expected if not expected[column].equals(corpus[column])]
+        uncounted = WEIGHTED if manifest.purged or settings.sampling.strata_by else ()
+        differ = [
+            str(name)
+            for name in expected
+            if name not in uncounted and not expected[name].equals(corpus[name])
+        ]
         checks.append(Check(f"{name} is that of its rounds", not differ, ", ".join(differ)))
     return checks
+
+
+WEIGHTED = ("weight", "weight_of_posts")
+
+
+def _weighted(
+    expected: pd.DataFrame,
+    frozen: pd.DataFrame,
+    built: Mapping[str, pd.DataFrame],
+    rounds: Sequence[RoundFolder],
+    settings: Settings,
+    places: Places,
+    corpora: Mapping[str, pd.DataFrame],
+) -> tuple[pd.DataFrame, Estimates | None]:
+    """Return the expected corpus as its population weights it, with the estimates; before 0.3 neither was in a release."""
+    if expected.empty or any((corpus["in_population"].fillna("") == "").any() for corpus in corpora.values()):
+        return expected.drop(columns=[*WEIGHTED[1:], "in_population"]), None
+    frame = frame_of(Population.TODAY, as_drawn(expected, frozen), frozen, built.get("items"), rounds, places)
+    figures = figures_of(places.rounds, rounds, frame, settings)
+    return with_weights(expected, frame.labelled, figures.weights), figures
 
 
 def _check_estimates(release: Path, again: Estimates) -> Check:
@@ -322,11 +350,18 @@ def _check_beside(
     built: Mapping[str, pd.DataFrame],
     today: Settings,
     governed: Settings,
+    figures: Estimates | None,
 ) -> list[Check]:
     """Rebuild splits, weights and queries from the package, and compare with the release's files."""
     beside: dict[str, pd.DataFrame | None] = {}
     counted = frozen[~frozen["pilot"].astype(bool)].drop_duplicates("item_id").set_index("item_id")
-    beside[WEIGHTS], beside[PAIRS] = weights_of(corpus, counted, built.get("items"), governed.sampling)
+    beside[WEIGHTS], beside[PAIRS] = weights_of(
+        corpus,
+        counted,
+        built.get("items"),
+        governed.sampling,
+        corpus[["item_id"]] if figures is None else figures.weights,
+    )
     if "claims" in built:
         beside[MISINFORMATION] = misinformation(built["claims"], corpus)
     divided = read_beside(release / f"{SPLITS}.csv")

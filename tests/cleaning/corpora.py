@@ -35,10 +35,8 @@ def post(post_id, text=LONG, language="en"):
     return {"post_id": post_id, "platform": "x", "native_id": post_id[2:], "text": text, "language": language}
 
 
-def frozen_item(claim, post_id, **more):
-    row = {"item_id": f"{claim}|{post_id}", "claim_id": claim, "post_id": post_id, "kind": "title", "kinds": ["title"],
-           "other_claims": [], "group": "x:old", "group_size": 7, "p_claim": 0.125}  # fmt: skip
-    return row | more
+def frozen_item(claim, post_id):
+    return {"claim_id": claim, "post_id": post_id}
 
 
 def generated(n, seed=0):
@@ -58,24 +56,23 @@ def generated(n, seed=0):
 
 FACES = {"items": "items", "dropped": "dropped", "chains": "chains"}
 """What `clean` gives, and the schema of each."""
-ALL_FACES = FACES | {"overruled": "dropped"}
 
 
-def cleaned(hits, posts, options, frozen=(), seed=1, engine="duckdb", faces=FACES, others=None, **settings):
-    """Items, dropped and chains (or other faces) as Arrow tables, made by this engine."""
+def cleaned(hits, posts, options, frozen=(), seed=1, engine="duckdb", others=None, **settings):
+    """Items, dropped and chains as Arrow tables, made by this engine."""
     with open_engine(engine, **settings) as opened:
         made = clean(
             opened,
             opened.table(full(hits, "hits")),
             opened.table(full(posts, "posts")),
-            opened.table(full(list(frozen), "items")),
+            opened.table(full(list(frozen), "items").select(["claim_id", "post_id"])),
             options,
             seed=seed,
             others=None if others is None else opened.table(others),
         )
         return tuple(
             tables.fit(getattr(made, face).to_arrow(), tables.SCHEMAS[name], name).combine_chunks()
-            for face, name in faces.items()
+            for face, name in FACES.items()
         )
 
 

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 
 from covmis_build import keyed
-from covmis_build.cleaning import near_duplicates, steps
+from covmis_build.cleaning import near_duplicates
 from covmis_build.cleaning.steps import clean
 from covmis_build.engine import duck, open_engine
 from covmis_build.errors import CheckFailed
 from covmis_build.options import Cleaning, Words
-from tests.cleaning.corpora import ALL_FACES, LONG, cleaned, frozen_item, full, generated, hit, post, rows
+from tests.cleaning.corpora import LONG, cleaned, frozen_item, full, generated, hit, post, rows
 
 ALL = Cleaning(minimum_posts=0)
 
@@ -174,27 +174,49 @@ def test_greedy_keeps_what_only_a_chain_connects():
     assert min(dropped.column("similarity").to_pylist()) > 0.7
 
 
-def test_frozen_items_stay_as_they_are():
-    hits, posts = copies(9)
+@pytest.mark.parametrize("scope", ["study", "claim"])
+def test_frozen_items_represent_what_is_found_today(scope):
+    posts = [post(f"x:{k}", distinct(k)) for k in range(6)]
+    posts += [post("x:copy", distinct(0)), post("x:gone", distinct(9)), post("x:again", distinct(9))]
+    posts += [post("x:de", distinct(10), "de"), post("x:lost", distinct(11))]
+    hits = [hit("a", f"x:{k}", "title") for k in range(6)] + [hit("b", "x:2"), hit("b", "x:3", "title")]
+    hits += [hit("a", "x:copy"), hit("a", "x:again", "news_url"), hit("a", "x:de")]
     frozen = [
-        frozen_item("a", "x:8"),  # a copy: stands for its group
-        frozen_item("a", "x:de"),  # another language
-        frozen_item("b", "x:gone"),  # no longer in the archive, no longer found
-        frozen_item("b", "x:7"),  # found for a as well; frozen for b
-    ]
-    posts.append(post("x:de", GERMAN, "de"))
-    items, dropped, _ = cleaned([*hits, hit("a", "x:de")], posts, Cleaning(), frozen=frozen)
-    assert items.to_pylist() == sorted(frozen, key=lambda one: one["item_id"])
-    found = dropped_as(dropped)
-    assert found["pair", "a", "x:7"][0] == "one_claim_per_post"
-    instead = {
-        one: kept
-        for one, step, kept in rows(dropped, "post_id", "step", "kept_instead")
-        if step == "near_duplicates"
-    }
-    assert set(instead) == {f"x:{k}" for k in range(7)}
-    assert set(instead.values()) <= {"x:7", "x:8"}
-    assert ("claim", "b", "") not in found
+        frozen_item("a", "x:0"), frozen_item("a", "x:copy"),  # one group, since the settings changed
+        frozen_item("a", "x:gone"),  # no query finds it, but a copy of it
+        frozen_item("a", "x:de"), frozen_item("a", "x:lost"),  # another language; found no more
+        frozen_item("b", "x:1"), frozen_item("b", "x:2"),  # found for a alone; for both
+    ]  # fmt: skip
+    items, dropped, _ = cleaned(hits, posts, replace(ALL, scope=scope), frozen=frozen)
+    told = {row["item_id"]: row for row in items.to_pylist()}
+    assert {item for item in told if item not in {"a|x:3", "b|x:3"}} == {
+        "a|x:0", "a|x:copy", "a|x:gone", "a|x:1", "b|x:2", "a|x:4", "a|x:5",
+    }  # fmt: skip
+    assert [(told[item]["group_items"], told[item]["group_size"]) for item in ("a|x:0", "a|x:copy", "a|x:1")] == [
+        (2, 2), (2, 2), (1, 1),
+    ]  # fmt: skip
+    assert (told["a|x:gone"]["kind"], told["a|x:gone"]["group_size"]) == ("news_url", 1)
+    assert (told["a|x:1"]["p_claim"], told["b|x:2"]["p_claim"]) == (1.0, 0.5)
+    fates = dropped_as(dropped)
+    assert fates["pair", "a", "x:de"] == ("language", "language de")
+    assert fates["pair", "a", "x:2"][0] == "one_claim_per_post"
+    assert fates["pair", "a", "x:again"] == ("near_duplicates", near_duplicates.SAME)
+    assert ("x:again", "x:gone") in rows(dropped, "post_id", "kept_instead")
+    assert not any(post in {"x:lost", "x:gone"} for _, _, post in fates)
+    assert ("claim", "b", "") not in fates
+
+
+def test_what_is_like_another_claims_post_is_counted_or_labelled_for_its_own():
+    """The study's groups leave no item of the claim whose copies go; groups within claims keep one of each."""
+    posts = [post("x:0", distinct(0)), post("x:1", distinct(0)), post("x:2", distinct(0))]
+    hits = [hit("a", "x:0"), hit("b", "x:1"), hit("b", "x:2")]
+    frozen = [frozen_item("a", "x:0")]
+    items, dropped, _ = cleaned(hits, posts, ALL, frozen=frozen)
+    assert rows(items, "item_id", "group_size") == [("a|x:0", 1)]
+    assert dropped_as(dropped)["pair", "b", "x:1"] == ("near_duplicates", near_duplicates.ELSEWHERE)
+    items, dropped, _ = cleaned(hits, posts, replace(ALL, scope="claim"), frozen=frozen)
+    assert sorted(rows(items, "claim_id", "group_size")) == [("a", 1), ("b", 2)]
+    assert {reason for _, reason in dropped_as(dropped).values()} == {near_duplicates.SAME}
 
 
 @pytest.mark.parametrize("grouping", ["components", "greedy"])
@@ -234,51 +256,6 @@ def test_progress_is_told():
         "near-duplicates",
         "posts of each claim",
     ]
-
-
-def test_what_the_steps_say_of_frozen_items_is_told_beside():
-    posts = [post(f"x:{k}", distinct(k)) for k in range(30)]
-    posts += [post("x:de", distinct(91), "de"), post("x:short", "too short"), post("x:copy", distinct(0))]
-    hits = [hit("a", one["post_id"]) for one in posts] + [hit("b", "x:1"), hit("b", "x:2")]
-    frozen = [
-        frozen_item("a", "x:0"), frozen_item("a", "x:copy"),  # near-identical, both in a round
-        frozen_item("a", "x:de"), frozen_item("a", "x:short"), frozen_item("a", "x:5"),
-        frozen_item("a", "x:1"), frozen_item("b", "x:1"),  # one post in two claims' rounds
-        frozen_item("b", "x:2"),  # of a claim with too few posts
-        frozen_item("b", "x:gone"),  # not found any more: no step of this stage says anything of it
-    ]  # fmt: skip
-    items, dropped, _, overruled = cleaned(
-        hits, posts, Cleaning(minimum_posts=3), frozen=frozen, faces=ALL_FACES
-    )
-    told = dropped_as(overruled)
-    loser = "b" if told.get(("pair", "b", "x:1"), ("", ""))[0] == "one_claim_per_post" else "a"
-    few = ("minimum_posts", "its claim has fewer than 3 posts left")
-    expected = {
-        ("pair", "a", "x:de"): ("language", "language de"),
-        ("pair", "a", "x:short"): ("words", "fewer than 10 words"),
-        ("pair", "b", "x:2"): few,
-        ("pair", loser, "x:1"): ("one_claim_per_post", "stays with another of its claims"),
-    }
-    if loser == "a":
-        expected["pair", "b", "x:1"] = few
-    twins = {key: told.pop(key) for key in [("pair", "a", "x:0"), ("pair", "a", "x:copy")] if key in told}
-    assert list(twins.values()) == [("near_duplicates", "near-identical to a post that stays")]
-    assert told == expected
-    assert {one["item_id"] for one in frozen} <= set(items.column("item_id").to_pylist())
-    assert not {(c, p) for _, c, p in dropped_as(dropped)} & {
-        (one["claim_id"], one["post_id"]) for one in frozen
-    }
-
-
-def test_without_rounds_nothing_is_overruled():
-    hits, posts = generated(200)
-    *_, overruled = cleaned(hits, posts, Cleaning(minimum_posts=20), faces=ALL_FACES)
-    assert len(overruled) == 0
-
-
-def test_empty_frozen_items_have_the_right_types():
-    untyped = pa.table({name: pa.nulls(0) for name in steps.ITEMS.names})
-    assert steps.as_items(untyped).schema == steps.ITEMS
 
 
 SAME_BUT_FOR = {

@@ -15,7 +15,9 @@ from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.frozen_items import FROZEN
 from covmis_build.cli import app
 from covmis_build.corpus.convert import read_corpus
+from covmis_build.corpus.release import with_weights
 from covmis_build.errors import InputError
+from covmis_build.estimation.shares import estimates
 from covmis_build.options import Labels, Sampling
 from covmis_build.sampling.draw import sample
 from covmis_build.study.estimate import _is_registered
@@ -73,9 +75,11 @@ def study(tmp_path):
     corpus = frozen.assign(
         label=np.where(~people, "against", np.where(frozen.index % 3 == 0, "favor", "against")),
         how=np.where(~people, "automatic", np.where(frozen["audited"], "audited", "agreed")),
-        weight=1 / frozen["p_sample"], claim="a claim <b>", native_id="1", created_at="",
+        weight=0.0, claim="a claim <b>", native_id="1", created_at="",
     )  # fmt: skip
-    storage.write_table(tmp_path / "data/release/corpus.parquet", corpus, "corpus")
+    figures = estimates(corpus, ["favor", "against"], Sampling(), pool=items, automatic=Labels().automatic)
+    released = with_weights(tables.frame(tables.conform(corpus, "corpus")), corpus, figures.weights)
+    storage.write_table(tmp_path / "data/release/corpus.parquet", released, "corpus")
     labels = pd.DataFrame([dict.fromkeys(tables.SCHEMAS["labels"].names, "") | {
         "label_id": str(at), "item_id": row.item_id, "phase": "independent", "status": "given", "seconds": 36.0,
         "label": row.label, "annotator": "a1", "round": "001", "shown": "what", "given_at": "2026-01-01T00:00:00Z",
@@ -196,7 +200,7 @@ def test_estimate_of_somebody_elses_corpus(study, tmp_path_factory, monkeypatch)
 def predictions_file(study, **columns):
     items = storage.read_table(study / "data/build/items.parquet", "items")
     file = study / "predictions.csv"
-    favor = 0.2 + 0.5 * (items["kind"] == "title")
+    favor = 0.2 + 0.5 * (items.index % 3 == 0)
     frame = pd.DataFrame(
         {"item_id": items["item_id"], "p_favor": favor, "p_against": 0.9 - favor, "p_neither": 0.1}
     )
@@ -264,7 +268,12 @@ def test_a_models_folder_assists_and_is_cross_fitted(study, tmp_path):
 
     items = storage.read_table(study / "data/build/items.parquet", "items")
     posts = items.drop_duplicates("post_id")
-    write_texts(study, "posts", post_id=posts["post_id"], text=[f"a post {kind}" for kind in posts["kind"]])
+    write_texts(
+        study,
+        "posts",
+        post_id=posts["post_id"],
+        text=[("so true", "a hoax", "who knows")[at % 3] for at in range(len(posts))],
+    )
     write_texts(study, "claims", claim_id=["1", "2"], text=["masks", "garlic"])
     posts = pd.DataFrame({"text": ["so true", "a hoax", "who knows"] * 3, "claim": "masks"})
     posts["label"] = ["favor", "against", "neither"] * 3

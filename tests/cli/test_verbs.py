@@ -77,8 +77,8 @@ def test_an_option_of_another_operation_is_refused(tmp_path):
         (("status", "--reason", "x"), "--reason goes with --dropped. Add --dropped"),
         (("sample", "--share", "0.2"), "--share goes with --plan. Add --plan"),
         (
-            ("estimate", "--calibrated", "--model", "favor ~ kind"),
-            "--calibrated and --model do not go together",
+            ("estimate", "--between", "claim:1", "claim:2", "--model", "favor ~ kind"),
+            "--between and --model do not go together",
         ),
         (("claims", "import", "--look"), "--look needs FILE. Name it"),
         (("claims", "import", "--look", "--search", "x"), "--search and --look do not go together"),

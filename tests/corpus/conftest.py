@@ -188,6 +188,7 @@ def stated(tmp_path_factory):
         frozen.drop_duplicates("item_id").set_index("item_id").assign(p_audit=0.05),
         None,
         options.Sampling(design="two_phase"),
+        corpus[["item_id"]],
     )
     assert pairs is None
     beside = Beside(made_labels(frozen), "secret", made_claims(corpus), divided, weights)

@@ -12,7 +12,7 @@ from covmis_build.engine.spark import COMPARED_HERE, JOINED_BY_ONE
 from covmis_build.errors import MissingExtra
 from covmis_build.options import Cleaning
 from covmis_build.text.near_duplicates import group_table
-from tests.cleaning.corpora import ALL_FACES, cleaned, frozen_item, generated
+from tests.cleaning.corpora import cleaned, frozen_item, generated
 from tests.text.test_near_duplicates import as_table, cascades
 
 # Spark's own warnings (pandas 3, sockets that it leaves to the collector) are no failure of ours.
@@ -73,8 +73,8 @@ def test_cleaning_gives_the_same_tables(spark, joining, texts_here):
     foreign = next(one for one in hits if one["post_id"] == german)  # frozen, and dropped by these settings
     frozen = [frozen_item("c1", "x:4"), frozen_item("c2", "x:gone"), frozen_item(foreign["claim_id"], german)]
     options = Cleaning(minimum_posts=8)
-    expected = cleaned(hits, posts, options, frozen, faces=ALL_FACES)
-    found = cleaned(hits, posts, options, frozen, engine="spark", faces=ALL_FACES)
+    expected = cleaned(hits, posts, options, frozen)
+    found = cleaned(hits, posts, options, frozen, engine="spark")
     for one, other in zip(expected, found, strict=True):
         assert len(one) > 0
         assert one.equals(other)

@@ -4,6 +4,7 @@ Not compared, for covmis has neither: R's jackknife within strata (JKn), and the
 """
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from covmis_build.estimation import estimate
 from covmis_build.estimation.calibration import calibrate, calibrated_mean
 from covmis_build.estimation.replicates import bootstrap_factors, jackknife_factors, replicate_error
 from covmis_build.sampling.inclusion import joint_probabilities
-from covmis_build.stats.over_posts import made_design, mean, total
+from covmis_build.stats.over_posts import PostStrata, made_design, mean, total
 
 RECORDS = json.loads((Path(__file__).parents[1] / "vectors" / "survey_r.json").read_text())["designs"]
 DRAWN = [record for record in RECORDS if record["design"] in {"poisson", "two_phase"}]
@@ -124,6 +125,15 @@ def test_estimates_that_know_the_sizes_of_groups(record):
     figures, _ = calibrated(record, marks, np.array(list(known["kind"].values())))
     agree_all(figures, wanted["calibrated_kind"])
     agree_all(figures, wanted.get("poststratified", {}))  # the same by another function of R's
+    names, cells = np.unique(kinds, return_inverse=True)
+    design, ones = design_of(record), np.ones(len(kinds))
+    drawn = np.bincount(cells, design.weights)
+    factors = np.array([known["kind"][name] for name in names]) / drawn
+    strata = PostStrata(cells, factors[cells], ones, np.zeros(len(names)))
+    for name, here in (("mean", None), ("domain_mean", arrays(record)[3] > 0)):
+        if name in wanted["calibrated_kind"]:
+            found = mean(arrays(record)[0], replace(design, strata=strata), domain=here)
+            agree((found.value, found.standard_error), wanted["calibrated_kind"][name])
 
 
 @pytest.mark.parametrize("record", [*DRAWN, *STRATIFIED], ids=lambda record: record["id"])

@@ -50,42 +50,50 @@ def pool(found, **where):
 
 
 @pytest.mark.parametrize("design", ["poisson", "two_phase"])
-def test_calibrated_totals_are_those_of_the_kinds(make_items, design):
-    """Post-stratified: the pool's total is the sum of the kinds', each its known number times its share."""
+def test_parts_add_up_to_the_whole(make_items, design):
+    """Totals of claims and of query types are those of all: each labelled post stands for a known number of posts."""
     items = make_items(COUNTS)
-    corpus = corpus_of(items, design=design)
-    plain, found = (
-        estimates(corpus, VALUES, Sampling(design=design), pool=items, calibrated=way)
-        for way in (False, True)
-    )
+    found = estimates(corpus_of(items, design=design), VALUES, Sampling(design=design), pool=items)
     for estimand in ("unique_posts", "posts"):
-        kinds = pool(plain, scope="kind", label="favor", estimand=estimand)
-        whole = pool(found, scope="pool", label="favor", estimand=estimand).iloc[0]
-        assert whole["total"] == pytest.approx(kinds["total"].sum())
-        assert whole["share"] == pytest.approx(kinds["total"].sum() / kinds["population"].sum())
-        assert (
-            whole["standard_error"]
-            < pool(plain, scope="pool", label="favor", estimand=estimand)["standard_error"].iloc[0]
-        )
-        assert whole["low"] < whole["share"] < whole["high"]
-    kept = ["claim", "average claim", "kind"]  # claims have too few items a kind; a kind's own share stays
-    columns = ["share", "standard_error", "low", "high", "total"]
-    before, after = (one.shares[one.shares["scope"].isin(kept)][columns] for one in (plain, found))
-    pd.testing.assert_frame_equal(after, before)
-    assert any("calibrated to the known number" in sentence for sentence in found.sentences)
-    assert not any("calibrated" in sentence for sentence in plain.sentences)
+        for label in VALUES:
+            whole = pool(found, scope="pool", label=label, estimand=estimand).iloc[0]
+            for scope in ("claim", "kind"):
+                parts = pool(found, scope=scope, label=label, estimand=estimand)
+                assert parts["total"].sum() == pytest.approx(whole["total"])
+                assert parts["population"].sum() == pytest.approx(whole["population"])
+    sizes = items.assign(n=1 / items["p_claim"], posts=items["group_size"] / items["p_claim"])
+    known = sizes.groupby("claim_id")[["n", "posts"]].sum()
+    weights = found.weights.assign(claim=found.weights["item_id"].str.partition("|")[0]).groupby("claim")
+    assert weights["weight"].sum().to_dict() == pytest.approx(known["n"].to_dict())
+    assert weights["weight_of_posts"].sum().to_dict() == pytest.approx(known["posts"].to_dict())
 
 
-def test_calibration_is_refused_where_it_cannot_be(make_items):
-    items = make_items(COUNTS)
+def test_known_sizes_make_intervals_narrower_where_claims_differ(make_items):
+    """A claim's posts all have its label: only what the weights of claims do can vary, and their sizes are known."""
+    items = make_items(COUNTS).assign(p_claim=1.0)
     corpus = corpus_of(items)
-    with pytest.raises(InputError, match="needs the items that the corpus was drawn from"):
-        estimates(corpus, VALUES, Sampling(), calibrated=True)
-    said = pd.DataFrame(1 / 3, index=items["item_id"], columns=VALUES)
-    with pytest.raises(InputError, match="calibration and predictions do not go together"):
-        estimates(corpus, VALUES, Sampling(), pool=items, predicted=said, calibrated=True)
-    with pytest.raises(InputError, match="predictions do not go together with totals by group"):
-        estimate([1, 0], [0.5, 0.5], totals={"a": 4}, kinds=["a", "a"], assisted_by=([1, 0], 0.5))
+    corpus["label"] = np.where(corpus["claim_id"] < "5", "favor", "against")
+    found = pool(estimates(corpus, VALUES, Sampling(), pool=items), scope="pool", label="favor").iloc[0]
+    assert found["share"] == pytest.approx((items["claim_id"] < "5").mean())
+    plain = pool(estimates(corpus, VALUES, Sampling()), scope="pool", label="favor").iloc[0]
+    assert found["standard_error"] < 1e-9 < plain["standard_error"]
+    assert 0 < found["high"] - found["low"] < 0.6 * (plain["high"] - plain["low"])
+
+
+def test_claims_with_too_few_labels_are_weighted_with_the_nearest_in_size(make_items):
+    items = make_items(COUNTS).assign(p_claim=1.0)
+    corpus = corpus_of(items)
+    few = corpus[corpus["claim_id"] != "7"]  # as large as 6 and 8; no post of it is labelled
+    found = estimates(few, VALUES, Sampling(), pool=items)
+    whole = pool(found, scope="pool", label="favor", estimand="unique_posts").iloc[0]
+    assert whole["population"] == len(items)
+    assert (
+        whole["why"]
+        == "18% of the posts are of claims with fewer than two labelled posts: no interval is known"
+    )
+    assert any("1 claim (7) with 17.8% of the posts" in sentence for sentence in found.methods)
+    weights = found.weights.set_index("item_id")["weight"]
+    assert weights.sum() == pytest.approx(len(items))
 
 
 def test_values_that_are_no_shares_have_no_wilson_interval_when_calibrated():

@@ -2,14 +2,12 @@
 
 import json
 
-import pandas as pd
 import pytest
 
 from covmis_build import storage
 from covmis_build.annotation.seal import _contents, seal, verify
 from covmis_build.errors import InputError
 from covmis_build.sampling.ledger import read_ledger
-from covmis_build.study.estimate import beyond_the_draws
 from tests.sampling.test_strata import with_settings
 from tests.small_study import small_study
 
@@ -59,22 +57,3 @@ def test_every_opened_draw_is_written_and_sealed(study):
     )
     assert verify(sealed, _contents(folder), previous={""}, number="001").changed == ("draws",)
     assert json.dumps(sealed)
-
-
-def test_estimates_say_which_claims_have_posts_that_no_draw_could_reach(tmp_path):
-    folder = small_study(tmp_path, posts=1500).places.folder
-    archive = folder / "data" / "archive"
-    later = max(archive.iterdir(), key=lambda path: path.stat().st_size)
-    later.rename(tmp_path / later.name)
-    study = with_settings(folder, per_claim=4, per_kind=1)
-    study.run()
-    study.open_round(100)
-    frozen = study.rounds[0].items
-    assert not beyond_the_draws(study, frozen, study.items)
-    (tmp_path / later.name).rename(later)
-    study.run()
-    told = beyond_the_draws(study, frozen, study.items)
-    assert "had no chance of being labelled" in told[0]
-    study.open_round(100)
-    every = pd.concat([one.items for one in study.rounds])
-    assert not beyond_the_draws(study, every, study.items)

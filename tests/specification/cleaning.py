@@ -219,9 +219,9 @@ def clean(seed, posts, found_by, settings):
     for claim, post in left:
         group = near[claim, post]
         if group.kept != post:
-            drops[claim, post] = Drop(
-                "near_duplicates", "near-identical to a post that stays", group.kept, group.similarity
-            )
+            whose = "" if (claim, group.kept) in left else " with another claim"
+            why = f"near-identical to a post that stays{whose}"
+            drops[claim, post] = Drop("near_duplicates", why, group.kept, group.similarity)
     posts_left, least = (
         Counter(claim for claim, post in left if (claim, post) not in drops),
         settings["minimum_posts"],

@@ -207,8 +207,13 @@ def compare_rounds(study, plan, items, result):
     if plan.released and not set(sample["claim_id"]) - used:
         corpus = pd.read_parquet(Path(study.release()) / "corpus.parquet")
         columns = ("claim_id", "post_id", "kind", "label", "how", "group_size", "weight")
+        labelled, pool = sample_and_pool(study, plan, items, sample, gold)
+        ones = np.ones(len(labelled.size)), np.ones(len(pool.size))
+        factors = dict(zip(sorted(gold), estimates.known_sizes(labelled, pool, *ones)[1], strict=True))
         ours = {
-            name: annotation.corpus_row(items[name], sample.loc[name, "p_sample"], *gold[name])
+            name: annotation.corpus_row(
+                items[name], sample.loc[name, "p_sample"] / factors[name], *gold[name]
+            )
             for name in gold
         }
         result.rows("corpus", cells(corpus, "item_id", *columns), ours)
@@ -329,7 +334,7 @@ def compare_estimates(study, plan, items, sample, gold, result):
 
 def sample_and_pool(study, plan, items, sample, gold):
     """The labelled items and their pool, as the rules for estimates take them."""
-    names, claims = sorted(gold), {items[name].claim_id for name in gold}
+    names, claims = sorted(gold), {claim for round_ in study.rounds for claim in round_.items["claim_id"]}
     pool = [name for name in items if items[name].claim_id in claims]
     times = study.posts.set_index("post_id")["created_at"].map(plain)
     settings = plan.settings["sampling"]
@@ -372,6 +377,7 @@ def columns_of(items):
     """Columns that sample and pool have in common."""
     return {
         "claim": np.array([item.claim_id for item in items], object),
+        "kind": np.array([item.kind for item in items], object),
         "p_claim": np.array([item.p_claim for item in items]),
         "size": np.array([item.group_size for item in items], float),
     }

@@ -1,11 +1,12 @@
 """Shares of labels among all posts, and their intervals: the symbols are those of docs/explanation/intervals.md.
 
-`sample` and `pool` are tables with an array a column: claim, p_claim, p_sample, size. The sample also has label, rule (the
+`sample` and `pool` are tables with an array a column: claim, kind, p_claim, p_sample, size. The sample also has label, rule (the
 automatic label), audited, p_audit, place (the row in the pool), and pairs: for two-phase samples, each claim's rows and the
 joint probabilities of these.
 """
 
 import math
+from collections import Counter
 
 import numpy as np
 from scipy.stats import norm as normal
@@ -51,6 +52,82 @@ def variance(z, sample):
     return total
 
 
+def known_sizes(sample, pool, size, pool_size):
+    """Each labelled item's cell, and the factor that makes the weights of a cell sum to the cell's size; and sizes by chance.
+
+    A cell is what one query type found for one claim. What was certain to be drawn is a cell, if it is all labelled, and two
+    others are (or there are none). A type with fewer than two labels joins the claim's type nearest in size; so does a claim,
+    and such claims are one cell. [explanation/intervals]
+    """
+    weight, known = size / (sample.p_claim * sample.p_sample), pool_size / pool.p_claim
+    cells, pool_cells = np.empty(len(size), object), np.empty(len(known), object)
+    claims = joined(Counter(sample.claim), totals(pool.claim, 1 / pool.p_claim))
+    for claim in claims:
+        mine, theirs = sample.claim == claim, pool.claim == claim
+        if Counter(claims.values())[claims[claim]] > 1:
+            cells[mine] = pool_cells[theirs] = claims[claim]
+            continue
+        sure, all_sure = mine & (sample.p_sample == 1), theirs & (pool.p_sample == 1)
+        alone = not np.any(theirs & ~all_sure) or np.sum(mine & ~sure) >= 2
+        if alone and sum(sure) == sum(all_sure):
+            cells[sure] = pool_cells[all_sure] = f"{claim} certain"
+            mine, theirs = mine & ~sure, theirs & ~all_sure
+        kinds = joined(Counter(sample.kind[mine]), totals(pool.kind[theirs], 1 / pool.p_claim[theirs]))
+        cells[mine] = [f"{claim} of {kinds[kind]}" for kind in sample.kind[mine]]
+        pool_cells[theirs] = [f"{claim} of {kinds[kind]}" for kind in pool.kind[theirs]]
+    sizes, drawn = totals(pool_cells, known), totals(cells, weight)
+    chance = totals(pool_cells, (1 - pool.p_claim) / pool.p_claim**2 * pool_size**2)
+    return cells, np.array([sizes[cell] / drawn[cell] for cell in cells]), chance
+
+
+def totals(names, values):
+    """The sum of the values of each name. [explanation/intervals]"""
+    return {name: float(values[names == name].sum()) for name in sorted(set(names))}
+
+
+def joined(labels, sizes):
+    """The cell of each name: the smallest with fewer than two labels joins the one nearest in size, until none has.
+
+    [explanation/intervals]
+    """
+    members, sizes = {name: [name] for name in sorted(sizes)}, dict(sizes)
+    labels = {name: labels.get(name, 0) for name in sizes}
+    while len(members) > 1 and min(labels[name] for name in members) < 2:
+        least = min((name for name in members if labels[name] < 2), key=lambda name: (sizes[name], name))
+        others = [name for name in members if name != least]
+        near = min(others, key=lambda name: (abs(sizes[name] - sizes[least]), name))
+        members[near] += members.pop(least)
+        labels[near] += labels[least]
+        sizes[near] += sizes[least]
+    return {name: cell for cell, names in members.items() for name in names}
+
+
+def of_known_size(z, sample, size, known):
+    """The variance of Σ z/π where the sizes of cells are known: of what they do not explain, and of their sizes by chance.
+
+    [explanation/intervals]
+    """
+    cells, factor, chance = known
+    pi, less, extra = sample.p_claim * sample.p_sample, np.zeros(len(z)), 0.0
+    for cell, of_size in chance.items():
+        here = cells == cell
+        mean = float(np.sum((z / pi)[here]) / np.sum((size / pi)[here]))
+        less[here] = (size * mean)[here]
+        extra += of_size * mean**2
+    return variance(factor * (z - less), sample) + extra
+
+
+def between_cells(y, s, cells):
+    """The part of the variance of y that lies between cells, at most .95. [explanation/intervals]"""
+    within = whole = 0.0
+    for cell in set(cells):
+        here = cells == cell
+        if s[here].sum() > 0:
+            within += float(np.sum((s * (y - np.average(y[here], weights=s[here])) ** 2)[here]))
+            whole += float(np.sum((s * (y - np.sum(s * y)) ** 2)[here]))
+    return min(0.95, max(0.0, 1 - within / whole)) if whole else 0.0
+
+
 def kish(x):
     """Kish's number of equal parts. [explanation/intervals]"""
     return float(np.sum(x) ** 2 / np.sum(x**2)) if np.any(x > 0) else math.inf
@@ -90,25 +167,28 @@ def share(sample, pool, label, *, times, part=""):
         one.claim == part if part not in {"", AVERAGE} else one.size > 0 for one in (sample, pool)
     )
     pi = sample.p_claim * sample.p_sample
-    s = parts(size * here / pi, sample.claim, part)
+    cells, factor, _ = known = known_sizes(sample, pool, size, pool_size)
+    s = parts(size * here * factor / pi, sample.claim, part)
     u = float(np.sum(s * y))
     centre = np.full(len(y), u)
     for name in set(sample.claim) if part == AVERAGE else []:
         mine = sample.claim == name
         centre[mine] = np.average(y[mine], weights=s[mine])
     extra = sum(float(s[sample.rule == rule].sum()) ** 2 * v for rule, v in later.items())
-    v = variance((y - centre) * s * pi, sample) + extra
+    v = of_known_size((y - centre) * s * pi / factor, sample, size, known) + extra
     missed, expected = what_may_be_missed(
         pool, parts(pool_size * pool_here / pool.p_claim, pool.claim, part) * pool.p_claim
     )
     loose = max(float(np.sum((1 - pi) * s**2)), expected)
-    n_eff = 1 / loose if loose else math.inf
+    n_eff = 1 / loose / (1 - between_cells(y, s, cells)) if loose else math.inf
     if missed > 0:
         odds, z = min(u, 1 - u) / max(u, 1 - u), normal.ppf(1 - SELDOM / 2)
         n_eff = min(n_eff, max(z**2 * (1 - missed) / missed * (1 + odds / missed), 1))
     if extra and not 0 < u < 1:
         n_eff = 1 / (1 / n_eff + math.sqrt(2 * extra))
-    df = kish(np.sqrt(1 - pi) * s) - 1
+    df, random = kish(np.sqrt(1 - pi) * s) - 1, pi < 1
+    if not math.isinf(df):
+        df = min(df, random.sum() - len(set(cells[random])))
     if math.isinf(df) and expected > 0:
         df = 0
     if n_eff < 2 or df < 1 - 1e-9:

@@ -6,14 +6,22 @@ source("read_with_r.R")
 labels <- LABELS
 items <- merge(corpus, replicate_weights[, names(replicate_weights) != "claim_id"], by = "item_id", suffixes = c("", ".rep"))
 items <- items[order(items$item_id), ]
+items <- items[items$weight > 0, ]  # others are outside the population
 items$rule[is.na(items$rule)] <- ""
-weight <- items$weight
 p <- items$p_claim * items$p_sample
 claims <- items$claim_id
 repeated <- as.matrix(items[, grepl("^weight_[0-9]+$", names(items))])
 
-# How far a sum of z/p varies from sample to sample. Posts drawn one by one (Poisson): survey's own formula.
-variance <- function(z) {
+# How far a sum of z/p varies from sample to sample: what the known sizes of cells do not explain, and these sizes.
+variance <- function(z, size, factor, cell_variance) {
+  if (is.null(items$cell)) return(sampled(z))
+  slope <- ave(z / p, items$cell, FUN = sum) / ave(size / p, items$cell, FUN = sum)
+  one <- !duplicated(items$cell)
+  sampled(factor * (z - size * slope)) + sum(cell_variance[one] * slope[one]^2)
+}
+
+# The part of this draw. Posts drawn one by one (Poisson): survey's own formula.
+sampled <- function(z) {
   alone <- items$design == "poisson"
   value <- 0
   if (any(alone)) {
@@ -48,7 +56,7 @@ audited <- function(label, size) {
   later <- function(part) 0
   for (rule in setdiff(unique(items$rule[items$how == "audited"]), "")) {
     here <- items$rule == rule; rows <- here & items$how == "audited"
-    w <- (weight * size / items$p_audit)[rows]
+    w <- (size / p / items$p_audit)[rows]
     share <- sum(w * y[rows]) / sum(w)
     loose <- (w / sum(w))^2 * (1 - (items$p_sample * items$p_audit)[rows])
     worth <- if (sum(loose) > 0) 1 / sum(loose) else Inf
@@ -62,16 +70,20 @@ audited <- function(label, size) {
 
 rows <- list()
 for (estimand in c("unique_posts", "posts")) {
+  of <- if (estimand == "posts") "_of_posts" else ""
   size <- if (estimand == "posts") items$group_size else rep(1, nrow(items))
+  weight <- items[[paste0("weight", of)]] / size
+  cell_variance <- items[[paste0("cell_variance", of)]]
+  again_size <- size * weight / items$weight
   everyone <- rep(TRUE, nrow(items))
   parts <- list(list("pool", "", everyone), list("average claim", "", everyone))
   for (name in sort(unique(claims))) parts <- c(parts, list(list("claim", name, claims == name)))
   for (name in sort(unique(items$kind))) parts <- c(parts, list(list("kind", name, items$kind == name)))
   for (label in labels) {
     given <- audited(label, size); y <- given$y
-    for (of in parts) {
-      scale <- size * of[[3]]
-      if (of[[1]] == "average claim") {
+    for (part in parts) {
+      scale <- size * part[[3]]
+      if (part[[1]] == "average claim") {
         scale <- scale / ave(weight * scale, claims, FUN = sum) / length(unique(claims))
         centre <- ave(weight * scale * y, claims, FUN = sum) / ave(weight * scale, claims, FUN = sum)
       } else {
@@ -79,14 +91,14 @@ for (estimand in c("unique_posts", "posts")) {
         centre <- sum(weight * scale * y)
       }
       over_claims <- NA
-      if (of[[1]] == "pool" && ncol(repeated) > 2) {
-        again <- svrepdesign(data = data.frame(top = y * size, size = size), weights = weight, repweights = repeated,
+      if (part[[1]] == "pool" && ncol(repeated) > 2) {
+        again <- svrepdesign(data = data.frame(top = y * again_size, size = again_size), weights = items$weight, repweights = repeated,
                              type = "JK1", combined.weights = TRUE, mse = FALSE)
         over_claims <- as.numeric(SE(svyratio(~top, ~size, again)))
       }
       rows[[length(rows) + 1]] <- data.frame(
-        estimand = estimand, scope = of[[1]], name = of[[2]], label = label, share = sum(weight * scale * y),
-        standard_error = sqrt(variance((y - centre) * scale) + given$later(weight * scale)),
+        estimand = estimand, scope = part[[1]], name = part[[2]], label = label, share = sum(weight * scale * y),
+        standard_error = sqrt(variance((y - centre) * scale, size, weight * p, cell_variance) + given$later(weight * scale)),
         over_claims = over_claims)
     }
   }

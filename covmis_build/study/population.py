@@ -1,0 +1,197 @@
+"""The population that shares describe: the posts that today's queries find and cleaning keeps, or those of the draws.
+
+An item that was labelled belongs to today's posts if they still have its post, or a near-copy of it. Others keep their
+labels, and are counted in words. Posts found since the last draw of their claim had no chance of being labelled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from covmis_build import storage
+from covmis_build.building.flow import ask
+from covmis_build.cleaning import near_duplicates
+from covmis_build.errors import InputError, counted, nearest
+from covmis_build.sampling.ledger import grown, read_ledger
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from covmis_build.annotation.round_folder import RoundFolder
+    from covmis_build.places import Places
+    from covmis_build.study.of_study import OfStudy
+
+
+class Population(StrEnum):
+    """Which posts shares are of."""
+
+    TODAY = "today"
+    DRAWN = "drawn"
+
+
+AS_TODAY = ("kind", "group_size", "p_claim", "group_items")
+"""What an item's row in its population says of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A population and the labelled items that represent it."""
+
+    population: Population
+    posts: pd.DataFrame | None
+    """The claim-post pairs that could be drawn; None if they are not known."""
+    labelled: pd.DataFrame
+    """The labelled items of this population, described as it has them."""
+    outside: int = 0
+    """Number of labelled posts that are no longer among today's."""
+    unreached: int = 0
+    """Number of today's posts that no opened draw could choose."""
+    grown: tuple[str, ...] = ()
+    """Claims that got posts since their last draw, whose rounds did not record which."""
+
+    @property
+    def statement(self) -> str:
+        """Return a sentence that says which posts these figures are of."""
+        labels = counted(len(self.labelled), "labelled posts")
+        if self.posts is None:
+            return f"Population: the posts that the {labels} were drawn from. How many they were is not known here."
+        claims = counted(self.posts["claim_id"].nunique(), "claims")
+        whose = (
+            "that today's queries find and cleaning keeps"
+            if self.population is Population.TODAY
+            else "that could be drawn when the rounds were opened"
+        )
+        return (
+            f"Population: {counted(len(self.posts), 'posts')} of {claims} {whose}, represented by {labels}."
+        )
+
+    @property
+    def notes(self) -> list[str]:
+        """Return what is not in the figures, a sentence each."""
+        notes = []
+        if self.outside:
+            notes.append(
+                f"{self.outside:,} of {counted(self.outside + len(self.labelled), 'labelled posts')} are no longer found by any "
+                "query, or dropped by today's cleaning. They keep their labels, and are in no share. "
+                "`--population drawn` has the posts of the draws"
+            )
+        if self.unreached:
+            total = self.unreached + (0 if self.posts is None else len(self.posts))
+            notes.append(
+                f"{self.unreached:,} of {total:,} posts ({self.unreached / total:.1%}) were found since the last draw of their "
+                "claim. They had no chance of being labelled, and are in no share. A further round draws from them, too"
+            )
+        if self.grown:
+            named = ", ".join(self.grown[:3]) + " …" * (len(self.grown) > 3)
+            notes.append(
+                f"{counted(len(self.grown), 'claims')} ({named}) got posts since the last draw was opened. These had no chance of "
+                "being labelled, and the estimates assume that they are like the others. A further round draws from them, too"
+            )
+        return notes
+
+
+def population_of(name: str) -> Population:
+    """Return the population by its name."""
+    if name not in set(Population):
+        raise InputError(f"population = {name!r}", remedy=nearest(name, Population))
+    return Population(name)
+
+
+def pool_of(study: OfStudy) -> pd.DataFrame | None:
+    """Return the items from which rounds were sampled, with the times of their posts."""
+    if not study.places.table("items").is_file():
+        return None
+    pool = storage.read_table(study.places.table("items"), "items")
+    if study.places.table("posts").is_file():
+        times = storage.read_columns(study.places.table("posts"), ["post_id", "created_at"])
+        pool = pool.merge(times, on="post_id", how="left")
+    return pool
+
+
+def frame_of(
+    population: Population,
+    labelled: pd.DataFrame,
+    frozen: pd.DataFrame,
+    posts: pd.DataFrame | None,
+    rounds: Sequence[RoundFolder],
+    places: Places,
+) -> Frame:
+    """Return the population of these labelled items. `frozen` are the items of all rounds, `posts` today's, if known."""
+    counted_rounds = [round_ for round_ in rounds if not round_.pilot]
+    frozen = frozen[~frozen["pilot"].astype(bool)]
+    if not set(labelled["item_id"]) <= set(frozen["item_id"]):  # a corpus of others
+        if posts is None or not set(labelled["item_id"]) <= set(posts["item_id"]):
+            return Frame(population, None, labelled)
+        return Frame(population, posts[posts["claim_id"].isin(set(labelled["claim_id"]))], labelled)
+    drawn = _drawn_from(counted_rounds)
+    if population is Population.DRAWN:
+        return Frame(population, drawn, labelled if drawn is None else _described(labelled, drawn))
+    if posts is None:
+        return Frame(population, None, labelled)
+    posts = posts[posts["claim_id"].isin(set(frozen["claim_id"]))].reset_index(drop=True)
+    recorded = _records(counted_rounds)
+    reached = _reached(posts, frozen, recorded, places)
+    inside = labelled[labelled["item_id"].isin(set(posts["item_id"]))]
+    if inside.empty:
+        raise InputError(
+            "none of the labelled posts is found by a query today",
+            remedy="`covmis estimate --population drawn` estimates for the posts that the rounds were drawn from",
+        )
+    return Frame(
+        population,
+        posts[reached].reset_index(drop=True),
+        _described(inside, posts),
+        outside=len(labelled) - len(inside),
+        unreached=int((~reached).sum()),
+        grown=tuple(sorted(grown(read_ledger(places.rounds), posts) - set(recorded["claim_id"]))),
+    )
+
+
+def _described(labelled: pd.DataFrame, posts: pd.DataFrame) -> pd.DataFrame:
+    """Return the labelled items as their population describes them."""
+    known = posts.drop_duplicates("item_id").set_index("item_id").reindex(labelled["item_id"])
+    names = [name for name in AS_TODAY if name in known.columns]
+    return labelled.assign(**{name: known[name].to_numpy() for name in names}).reset_index(drop=True)
+
+
+def _records(rounds: Sequence[RoundFolder]) -> pd.DataFrame:
+    """Return what the rounds recorded of the posts that their draws chose from."""
+    tables = [round_.population() for round_ in rounds]
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame({"claim_id": [], "item_id": []})
+
+
+def _drawn_from(rounds: Sequence[RoundFolder]) -> pd.DataFrame | None:
+    """Return the posts that any draw could choose, as of their last draw; None if a round did not record them."""
+    posts = _records(rounds)
+    frozen = {claim for round_ in rounds for claim in round_.items()["claim_id"]}
+    if not frozen <= set(posts["claim_id"]):
+        return None
+    return posts.drop_duplicates("item_id", keep="last").reset_index(drop=True)
+
+
+def _reached(
+    posts: pd.DataFrame, frozen: pd.DataFrame, recorded: pd.DataFrame, places: Places
+) -> pd.Series[bool]:
+    """Mark today's items that some draw could choose: themselves, or a post that today is a near-copy of theirs.
+
+    Of claims whose rounds recorded nothing (before 0.3) all are taken to be reached.
+    """
+    known = {*recorded["item_id"], *frozen["item_id"]}
+    reached = posts["item_id"].isin(known) | ~posts["claim_id"].isin(set(recorded["claim_id"]))
+    if reached.all() or not places.table("dropped").is_file():
+        return reached
+    return reached | posts["item_id"].isin(_in_place_of(known, places))
+
+
+def _in_place_of(items: Collection[str], places: Places) -> set[str]:
+    """Return the items that today stand for one of these, a near-copy of theirs."""
+    copies = ask(
+        "SELECT claim_id, post_id, kept_instead FROM dropped WHERE step = ?",
+        near_duplicates.STEP.name,
+        dropped=places.table("dropped"),
+    )
+    return {f"{claim}|{kept}" for claim, post, kept in copies if f"{claim}|{post}" in items}

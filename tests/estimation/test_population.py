@@ -1,0 +1,165 @@
+"""What estimates are of when a study changes after its rounds: today's posts, or those of the draws."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from covmis_build import storage
+from covmis_build.errors import InputError
+from covmis_build.study.study import open_study
+from tests.annotation.small import covmis, fill
+from tests.small_study import small_study
+
+LABELS = ("favor", "against", "neither")
+
+
+def said(row) -> str:
+    """A label that differs from claim to claim."""
+    number = sum(map(ord, row["item_id"])) % 10
+    return "favor" if number < 2 + len(row["item_id"].partition("|")[0]) % 7 else LABELS[1 + number % 2]
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory):
+    """A study with a part of its posts, and one labelled round of all its claims."""
+    folder = tmp_path_factory.mktemp("changes") / "study"
+    folder.mkdir()
+    study = small_study(folder, posts=2500)
+    archive = folder / "data" / "archive"
+    later = min(archive.iterdir(), key=lambda path: path.stat().st_size)
+    later.rename(folder.parent / later.name)
+    settings = (folder / "study.toml").read_text()
+    settings = settings.replace('"label-studio"', '"csv"').replace("per_item = 2", "per_item = 1")
+    (folder / "study.toml").write_text(
+        settings.replace("audit = 0.05", "audit = 0.0").replace("minimum_posts = 12", "minimum_posts = 6")
+    )
+    study = open_study(folder)
+    study.run()
+    round_ = study.open_round(100)
+    round_.push()
+    for sheet in round_.folder.sheets.glob("*.csv"):
+        fill(sheet, said)
+    round_.pull()
+    return folder
+
+
+@pytest.fixture
+def study(first, tmp_path):
+    shutil.copytree(first, tmp_path / "study")
+    return open_study(tmp_path / "study")
+
+
+def pool_row(figures, label="favor", estimand="unique_posts"):
+    shares = figures.shares
+    rows = shares[(shares["scope"] == "pool") & (shares["label"] == label) & (shares["estimand"] == estimand)]
+    return rows.iloc[0]
+
+
+def change_claims(study, change) -> None:
+    """Rewrite the claim list."""
+    path = study.places.claims_csv
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    rows = [row for row in (change(dict(row)) for row in rows) if row]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, rows[0])
+        table.writeheader()
+        table.writerows(rows)
+
+
+def by_hand(study, label="favor") -> float:
+    """The pool's share of unique posts: known sizes of cells times the mean within, of claims and query types alone."""
+    items = study.items
+    gold = study.gold().set_index("item_id")["label"]
+    chance = pd.concat([round_.items for round_ in study.rounds]).set_index("item_id")["p_sample"]
+    rows = items[items["item_id"].isin(gold.index)].assign(
+        y=lambda rows: (gold.reindex(rows["item_id"]) == label).to_numpy(float),
+        w=lambda rows: 1 / rows["p_claim"] / chance.reindex(rows["item_id"]).to_numpy(),
+    )
+    total = size = 0.0
+    for claim, of in items.groupby("claim_id"):
+        mine = rows[rows["claim_id"] == claim]
+        for kind, cell in of.groupby("kind"):
+            here = mine[mine["kind"] == kind]
+            assert len(here) >= 2 or len(here) == len(cell), (claim, kind)
+            known = float((1 / cell["p_claim"]).sum())
+            total += known * float(np.average(here["y"], weights=here["w"]))
+            size += known
+    return total / size
+
+
+def test_a_narrower_query_moves_the_shares(study):
+    before = study.estimate(by="claim")
+    items = study.items
+    claim = str(items.loc[items["kind"] != "keywords", "claim_id"].value_counts().idxmax())
+    was = before.shares[(before.shares["scope"] == "claim") & (before.shares["name"] == claim)]
+    change_claims(study, lambda row: row | ({"keywords": ""} if row["claim_id"] == claim else {}))
+    study.run()
+    after = study.estimate(by="claim")
+    now = after.shares[(after.shares["scope"] == "claim") & (after.shares["name"] == claim)]
+    assert now["population"].iloc[0] < was["population"].iloc[0]
+    assert now["n"].iloc[0] < was["n"].iloc[0]
+    assert after.population == "today"
+    assert any("labelled posts are no longer found by any query" in note for note in after.warnings)
+    then = study.estimate(by="claim", population="drawn")
+    assert then.shares["share"].tolist() == before.shares["share"].tolist()
+    assert "that could be drawn when the rounds were opened" in then.methods[0]
+    released = pd.read_csv(study.release().folder / "corpus.csv")
+    outside = released[released["in_population"] == "no"]
+    assert len(outside) == before.shares["n"].max() - after.shares["n"].max() > 0
+    assert (outside["weight"] == 0).all()
+    sums = released.groupby("claim_id")["weight"].sum()
+    whole = after.shares[(after.shares["scope"] == "claim") & (after.shares["estimand"] == "unique_posts")]
+    sizes = whole.drop_duplicates("name").set_index("name")["population"]
+    assert sums[sums > 0].to_dict() == pytest.approx(sizes.to_dict())
+    assert covmis(study.places.folder, "verify", str(study.places.release))["error"] == ""
+
+
+def test_a_claim_taken_out_is_in_no_share(study):
+    """The same as of a study that never had it, with the same draws."""
+    claim = study.items["claim_id"].iloc[0]
+    rest = study.estimate(by="claim").shares
+    change_claims(study, lambda row: None if row["claim_id"] == claim else row)
+    study.run()
+    figures = study.estimate(by="claim")
+    assert claim not in set(figures.shares["name"])
+    names = set(figures.shares.loc[figures.shares["scope"] == "claim", "name"])
+    before = rest[(rest["scope"] == "claim") & rest["name"].isin(names)]
+    for label in LABELS:
+        rows = figures.shares[(figures.shares["scope"] == "claim") & (figures.shares["label"] == label)]
+        rows = rows[rows["estimand"] == "unique_posts"]
+        row = pool_row(figures, label)
+        assert row["total"] == pytest.approx(rows["total"].sum())
+        assert row["population"] == pytest.approx(rows["population"].sum())
+    assert len(before) == len(figures.shares[figures.shares["scope"] == "claim"])
+
+
+def test_posts_found_since_have_no_chance_until_a_round_draws_from_them(study, first):
+    before = study.estimate()
+    assert not before.warnings
+    later = next(path for path in first.parent.iterdir() if path.is_file())
+    storage.write_bytes(study.places.folder / "data" / "archive" / later.name, later.read_bytes())
+    study.run()
+    figures = study.estimate()
+    (told,) = [note for note in figures.warnings if "had no chance of being labelled" in note]
+    assert "were found since the last draw of their claim" in told
+    assert pool_row(figures)["population"] < float((1 / study.items["p_claim"]).sum())
+
+
+def test_the_share_of_the_pool_is_that_of_its_cells(study):
+    assert pool_row(study.estimate())["share"] == pytest.approx(by_hand(study))
+
+
+def test_no_labelled_post_is_left(study):
+    claims = sorted(set(study.items["claim_id"]))
+    new = {"claim_id": "new", "keywords": "(virus OR coronavirus OR covid)"}
+    change_claims(study, lambda row: row | new if row["claim_id"] == claims[0] else None)
+    study.run()
+    with pytest.raises(InputError, match="none of the labelled posts is found by a query today"):
+        study.estimate()
+    assert study.estimate(population="drawn").population == "drawn"
