@@ -229,7 +229,7 @@ class Chance(NamedTuple):
 class Label(NamedTuple):
     """A label in the record: one answer of an annotator."""
 
-    label_id: Annotated[str, "a hash of the label's place in the record, without its comment"]
+    label_id: Annotated[str, "a hash of the label's line in the record, without its comment"]
     item_id: ItemId
     round: Annotated[str, "the round"]
     phase: Annotated[str, "independent, discussion or adjudication"]
@@ -493,8 +493,20 @@ TABLES = {
             "rounds (population.parquet)",
             "a claim–post pair that the round's draws could choose",
         ),
-        Table("labels", Label, ("label_id",), "rounds", "an answer of an annotator"),
-        Table("gold", Decision, ("item_id",), "rounds (decisions.parquet)", "an item's final label"),
+        Table(
+            "labels",
+            Label,
+            ("label_id",),
+            "rounds (labels.parquet, from the lines)",
+            "an answer of an annotator",
+        ),
+        Table(
+            "gold",
+            Decision,
+            ("item_id",),
+            "rounds (decisions.parquet, from the lines)",
+            "an item's final label",
+        ),
         Table(
             "corpus",
             Item,

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 TOKEN = "token-of-nobody"
 NUMBER = AUTHOR.rpartition(":")[2]
 KEPT_IDS = re.compile(
-    r"annotation/(rounds|recall|discarded)/.*\.(parquet|json)|queries/purge\.csv|ids\.csv|.*\.lock"
+    r"annotation/(rounds|recall|discarded)/.*\.(parquet|jsonl?)|queries/purge\.csv|ids\.csv|.*\.lock"
 )
 """Where ids may stay: the list itself, frozen rounds whose seals need them, and a user's own file, which is named."""
 
@@ -175,6 +175,16 @@ def discussed(folder: Path) -> None:
 def settled(folder: Path) -> None:
     discussed(folder)
     open_study(folder).round().adjudicate()
+
+
+def merge(folder: Path) -> None:
+    """A copy, in which somebody has decided."""
+    theirs = folder.with_name("theirs")
+    if not theirs.exists():
+        shutil.copytree(folder, theirs)
+        for case in open_study(theirs).round().cases().rows:
+            open_study(theirs).round().decide(case.item_id, "favor")
+    open_study(folder).merge(theirs)
 
 
 def sealed(folder: Path) -> None:
@@ -536,6 +546,7 @@ COMMANDS: dict[str, Callable[[dict], Command]] = {
     ),
     "round adjudicate": lambda _: Command(pulled, verb("adjudicate")),
     "round adjudicate, second": lambda _: Command(discussed, verb("adjudicate")),
+    "round merge": lambda _: Command(pulled, merge),
     "round seal": lambda _: Command(settled, verb("seal")),
     "release": lambda _: Command(sealed, lambda folder: open_study(folder).release(bundle=True, deposit=True)),
     "round reopen": lambda _: Command(sealed, reopen),

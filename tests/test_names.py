@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 PACKAGE = Path(__file__).parents[1] / "covmis_build"
 VAGUE = {"one", "found", "made", "got", "some", "other"}
 OF_A_SUBJECT = {
-    ("found", room) for room in ("recall", "recall_frame", "recall_report", "nearest", "stages", "stage")
+    ("other", "study"),  # `study.merge(other)`: the other copy
+    *(("found", room) for room in ("recall", "recall_frame", "recall_report", "nearest", "stages", "stage")),
 }
 """A query found a post, or missed it: there the word says what it says."""
 WITHIN = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)

@@ -39,7 +39,7 @@ def test_wheel_has_every_file_of_the_package(built_package):
     kept = [path for path in PACKAGE.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
     wanted = {str(path.relative_to(ROOT)) for path in kept}
     assert wanted - names == set()
-    for name in ("study.schema.json", "py.typed", "template/.gitignore", "report/templates/style.css"):  # fmt: skip
+    for name in ("study.schema.json", "py.typed", "template/.gitattributes", "template/.gitignore", "report/templates/style.css"):  # fmt: skip
         assert f"covmis_build/{name}" in names
     assert {name.split("/")[0] for name in names} == {"covmis_build", f"covmis-{NAMED['version']}.dist-info"}
 

@@ -36,7 +36,7 @@ def stated(folder: Path) -> dict[str, object]:
 
 def test_root_has_every_file_of_a_new_study(made):
     names = {str(path.relative_to(made)) for path in made.rglob("*") if path.is_file()}
-    assert names == {".gitignore", "README.md", "study.toml", "queries/claims.csv", "annotation/guideline.md",
+    assert names == {".gitattributes", ".gitignore", "README.md", "study.toml", "queries/claims.csv", "annotation/guideline.md",
                      "data/README.md", "data/archive/.gitkeep"}  # fmt: skip
     assert [name for name in names if not (ROOT / name).is_file()] == []
 
@@ -73,6 +73,7 @@ def test_what_is_built_is_not_kept():
     assert [
         line for line in (TEMPLATE / ".gitignore").read_text("utf-8").split() if line not in ignored
     ] == []
+    assert (ROOT / ".gitattributes").read_bytes() == (TEMPLATE / ".gitattributes").read_bytes()
     assert "simulated" in read_study(ROOT).settings.title
 
 

@@ -20,7 +20,6 @@ from covmis_build.annotation.answers import (
     Pulled,
     Status,
     answered,
-    append,
     as_lines,
     checked,
     deciding,
@@ -45,6 +44,7 @@ from covmis_build.annotation.channels.sheets import (
 from covmis_build.annotation.channels.workbooks import Grid, xlsx
 from covmis_build.annotation.frozen_items import by_item
 from covmis_build.annotation.gold import decide_round, undecided_items, write_decisions
+from covmis_build.annotation.label_lines import as_labels
 from covmis_build.errors import InputError, counted
 from covmis_build.options import Labels, is_machine
 from covmis_build.report.result import Result
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from covmis_build.annotation.conflicts import Conflict
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.records import Label
 
@@ -359,12 +360,10 @@ def _refuse_edited(
     round_: RoundFolder, files: Sequence[Path], answers: Sequence[Answer], *, now: str
 ) -> None:
     """Refuse sheets of a sealed round that decide otherwise than the record: the edit would count for nothing."""
-    labels = round_.labels()
-    after = append(labels, answers, number=round_.number, guideline=round_.guideline, now=now)
-    edited = after.iloc[len(labels) :]
-    if edited.empty:
+    edited = as_labels(record.new_lines(round_, answers, now=now))
+    if not edited:
         return
-    item, label = edited[["item_id", "label"]].iloc[0]
+    item, label = edited[0].item_id, edited[0].label
     sealed = dict(zip(*round_.decisions()[["item_id", "label"]].to_numpy().T, strict=True)).get(item, "")
     told = f"as {label or UNDECIDED} (sealed: {sealed})" if label != sealed else "with other words"
     more = f" and {counted(len(edited) - 1, 'more posts')}" if len(edited) > 1 else ""
@@ -421,11 +420,13 @@ class Settlement(Result):
     by_majority: int = 0
     notes: tuple[Problem, ...] = ()
     """Remarks on decisions that count."""
+    conflicts: tuple[Conflict, ...] = ()
+    """Items that two leads decided differently."""
 
     @property
     def warnings(self) -> list[str]:
-        """Return problems and remarks as sentences."""
-        return as_lines([*self.problems, *self.notes])
+        """Return problems, remarks and conflicts as sentences."""
+        return [*as_lines([*self.problems, *self.notes]), *(f"{conflict}." for conflict in self.conflicts)]
 
     @property
     def summary(self) -> list[str]:
@@ -455,6 +456,7 @@ class Settlement(Result):
             **asdict(self),
             "problems": list(map(str, self.problems)),
             "notes": list(map(str, self.notes)),
+            "conflicts": list(map(str, self.conflicts)),
         }
 
     def check(self) -> None:
@@ -485,6 +487,7 @@ def settlement(round_: RoundFolder, pulled: Pulled, *, discuss: bool = True) -> 
         added=pulled.added,
         problems=tuple(pulled.problems),
         notes=tuple(pulled.notes),
+        conflicts=round_.conflicts(),
         unlabelled=len(unlabelled),
         discussion=_where(round_, DISCUSSION_SHEET),
         adjudication=_where(round_, ADJUDICATION_SHEET),

@@ -1,13 +1,12 @@
-"""Turn answers into labels. Labels are only appended: a repeated answer adds nothing, a changed answer supersedes.
+"""Answers, and which of the recorded ones count.
 
 An answer is what a channel returned; a label is a recorded answer. Unusable answers are recorded too, with the
-status `invalid` and the reason.
+status `invalid` and the reason. `recording` turns answers into labels.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-import hashlib
 import re
 import unicodedata
 from dataclasses import dataclass, field, replace
@@ -297,43 +296,6 @@ def labels_and_keys(scheme: Labels) -> str:
     return f"{', '.join(scheme.values)} (or {', '.join(scheme.keys)})"
 
 
-def append(
-    labels: pd.DataFrame, answers: Iterable[Answer], *, number: str, guideline: str, now: str
-) -> pd.DataFrame:
-    """Append these answers to the labels.
-
-    An answer equal to the last one of the same annotator, phase and channel adds nothing, so a second pull changes
-    nothing. A different answer supersedes the annotator's current label unless it is older (see `is_older`).
-    Skipped and invalid answers also become rows.
-    """
-    import pandas as pd
-
-    last: dict[tuple[str, str, str], Label] = {}
-    by_channel: dict[tuple[str, str, str, str], tuple[str, ...]] = {}
-    counts: dict[tuple[str, str, str], int] = {}
-    for row in labels_of(labels):
-        key = (row.item_id, row.phase, row.annotator)
-        last[key] = row
-        by_channel[*key, row.channel] = _without_clock(row).said
-        counts[key] = counts.get(key, 0) + 1
-    rows = []
-    for answer in latest(answers):
-        key = (answer.item_id, answer.phase, answer.annotator)
-        row = _row(answer, number, guideline, now)
-        said = _without_clock(row).said
-        if by_channel.get((*key, answer.channel)) == said or is_older(answer, last.get(key)):
-            continue
-        superseded = last[key].label_id if key in last else ""
-        row = row._replace(label_id=_label_id(row, counts.get(key, 0)), supersedes=superseded)
-        last[key], by_channel[*key, answer.channel] = row, said
-        counts[key] = counts.get(key, 0) + 1
-        rows.append(row)
-    if not rows:
-        return labels
-    added = pd.DataFrame(rows, columns=Label._fields)
-    return added if labels.empty else pd.concat([labels, added], ignore_index=True)
-
-
 def withdrawals(
     labels: pd.DataFrame,
     items: Iterable[str],
@@ -438,51 +400,6 @@ def own_time(said: Answer | Label) -> str:
     """Return when the answer was given, according to the annotator's own clock."""
     note = CLOCK.search(said.reason)
     return note[1] if note else said.given_at
-
-
-def _without_clock(row: Label) -> Label:
-    """Return the label without its note about the clock, so that a later import of the same answer is equal."""
-    return row._replace(reason=CLOCK.sub("", row.reason)) if row.reason else row
-
-
-def _row(answer: Answer, number: str, guideline: str, now: str) -> Label:
-    return Label(
-        label_id="",
-        item_id=answer.item_id,
-        round=number,
-        phase=answer.phase,
-        annotator=answer.annotator,
-        label=answer.label,
-        sub_label=answer.sub_label,
-        status=answer.status,
-        reason=answer.reason,
-        error_class=answer.error_class,
-        comment=answer.comment,
-        seconds=float("nan") if answer.seconds is None else answer.seconds,
-        guideline=answer.guideline or guideline,
-        shown=answer.shown,
-        given_at=answer.given_at or now,
-        channel=answer.channel,
-        supersedes="",
-    )
-
-
-def _label_id(row: Label, earlier: int) -> str:
-    """Return an id from the label's position in the record. It leaves out comments, so a purge does not change it."""
-    told = "\x1f".join(
-        [
-            row.round,
-            row.item_id,
-            row.phase,
-            row.annotator,
-            row.channel,
-            row.label,
-            row.sub_label,
-            row.status,
-            str(earlier),
-        ]
-    )
-    return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:20]
 
 
 def present(labels: pd.DataFrame) -> pd.DataFrame:

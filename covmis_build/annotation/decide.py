@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from covmis_build.annotation import adjudication
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.answers import Channel, Phase, Status, answered, labels_of, present
+from covmis_build.annotation.final_labels import LabelSource
 from covmis_build.annotation.frozen_items import by_item
-from covmis_build.annotation.gold import LabelSource, decide_round, write_decisions
+from covmis_build.annotation.gold import decide_round, write_decisions
 from covmis_build.errors import InputError, counted
 from covmis_build.report.result import Result
 from covmis_build.text.shown import shown_parts
@@ -31,6 +32,8 @@ class State(StrEnum):
 
     TO_DISCUSS = "to discuss"
     FOR_ADJUDICATOR = "for the adjudicator"
+    IN_CONFLICT = "in conflict"
+    """Two leads decided it differently, neither knowing of the other."""
     DECIDED = "decided"
 
 
@@ -54,6 +57,8 @@ class Disagreement(Result):
     """Whether the next decision is the adjudicator's."""
     alone: bool = False
     """Whether only one person gave a label, since the others skipped the post."""
+    conflict: str = ""
+    """The decisions that contradict each other, as a sentence."""
 
     @property
     def text(self) -> str:
@@ -69,7 +74,8 @@ class Disagreement(Result):
     def summary(self) -> Summary:
         """Return the state as a sentence."""
         how = f" ({self.how})" if self.how else ""
-        return [f"Round {self.round}, {self.item_id}: {self.outcome}{how}."]
+        told = [f"Round {self.round}, {self.item_id}: {self.outcome}{how}."]
+        return [*told, *([f"{self.conflict}."] if self.conflict else [])]
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `covmis round adjudicate --json` prints, without texts."""
@@ -81,6 +87,7 @@ class Disagreement(Result):
             "label": self.label,
             "how": self.how,
             "reason": self.reason,
+            "conflict": self.conflict,
         }
 
 
@@ -122,6 +129,7 @@ class Disagreements(Result):
         return [
             sentence,
             *([pd.DataFrame(rows, columns=["item", "labels", "state", "decision"])] if rows else []),
+            *(f"{row.conflict}." for row in self.rows if row.conflict),
         ]
 
     def to_dict(self) -> dict[str, Any]:
@@ -133,9 +141,9 @@ def disagreements_of(round_: RoundFolder, *, seed: int) -> Disagreements:
     """Return a round's disagreements, undecided ones first, without posts whose text was purged."""
     frozen, labels = round_.items(), round_.labels()
     items = by_item(frozen)
-    disputed = [
-        item for item in adjudication.disagreements(frozen, labels, round_.per_item) if items[item]["salt"]
-    ]
+    conflicts = {conflict.item_id: str(conflict) for conflict in round_.conflicts()}
+    differ = dict.fromkeys([*adjudication.disagreements(frozen, labels, round_.per_item), *conflicts])
+    disputed = [item for item in differ if items[item]["salt"]]
     third = set(adjudication.undecided(frozen, labels, round_.per_item))
     gold = round_.decisions() if round_.sealed else decide_round(round_)
     decided = dict(zip(gold["item_id"], zip(gold["label"], gold["how"], strict=True), strict=True))
@@ -150,6 +158,7 @@ def disagreements_of(round_: RoundFolder, *, seed: int) -> Disagreements:
         label, how = decided.get(item, ("", ""))
         given = sorted({version.label for version in versions}, key=lambda name: (order.get(name, 99), name))
         waits = State.FOR_ADJUDICATOR if item in third else State.TO_DISCUSS
+        waits = State.IN_CONFLICT if item in conflicts else waits
         disagreements.append(
             Disagreement(
                 round_.number,
@@ -164,9 +173,11 @@ def disagreements_of(round_: RoundFolder, *, seed: int) -> Disagreements:
                 notes.get(item, ""),
                 item in by_adjudicator,
                 item in alone,
+                conflicts.get(item, ""),
             )
         )
-    places = {state: at for at, state in enumerate((State.FOR_ADJUDICATOR, State.TO_DISCUSS, State.DECIDED))}
+    order_of_states = (State.IN_CONFLICT, State.FOR_ADJUDICATOR, State.TO_DISCUSS, State.DECIDED)
+    places = {state: at for at, state in enumerate(order_of_states)}
     disagreements.sort(key=lambda case: (places[case.state], items[case.item_id]["claim_id"], case.item_id))
     return Disagreements(round_.number, tuple(disagreements))
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from covmis_build import tables
 from covmis_build.annotation.answers import Status, answered, present
-from covmis_build.annotation.gold import LabelSource, check_seals, decisions_of
+from covmis_build.annotation.final_labels import LabelSource
+from covmis_build.annotation.gold import check_seals, decisions_of
 from covmis_build.annotation.label_sets import LabelSet, became_in, label_sets, own_set, sets_of_rounds
 from covmis_build.annotation.round_folder import RoundKind, rounds_of_kind
 from covmis_build.errors import counted

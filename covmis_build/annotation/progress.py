@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from covmis_build.annotation.conflicts import Conflict
     from covmis_build.annotation.round_folder import RoundFolder
 
 
@@ -57,6 +58,8 @@ class Progress(Result):
     """Disagreements with only one label, because the other annotators skipped the post."""
     to_decide: int = 0
     """Disagreements without a final label; other posts without one still need labels."""
+    conflicts: tuple[str, ...] = ()
+    """Items that two leads decided differently, as sentences."""
 
     @property
     def sentence(self) -> str:
@@ -81,7 +84,8 @@ class Progress(Result):
         counts = f"{counted(differ, 'disagreements')}, {waiting}." if differ else "No disagreements."
         counts += f" {counted(lacking, 'posts')} still without enough answers." if lacking else ""
         counts += adjudication.one_label_in_words(self.single)
-        return [self.sentence, people, *([] if self._training else [counts]), f"Next: {self.next}"]
+        told = [] if self._training else [counts, *(f"{conflict}." for conflict in self.conflicts)]
+        return [self.sentence, people, *told, f"Next: {self.next}"]
 
     @property
     def _training(self) -> bool:
@@ -102,6 +106,7 @@ class Progress(Result):
             "annotators": [asdict(worker) for worker in self.workers],
             "disagreements": self.disagreements,
             "undecided": self.undecided,
+            "conflicts": list(self.conflicts),
             "next": self.next,
         }
 
@@ -121,8 +126,11 @@ def progress_of(round_: RoundFolder, work: Mapping[str, Sequence[str]]) -> Progr
     decisions = decisions_of(round_)
     undecided = undecided_items(frozen, decisions)
     alone = adjudication.with_one_label(answered(frozen, round_.labels())) & set(differ)
+    conflicts = round_.conflicts()
     advice = (
-        _advice_on_relevance(round_, people, differ, undecided)
+        _advice_on_conflicts(conflicts)
+        if conflicts and not round_.sealed
+        else _advice_on_relevance(round_, people, differ, undecided)
         if round_.asks_relevance
         else _advice(round_, people, differ, undecided)
     )
@@ -139,6 +147,7 @@ def progress_of(round_: RoundFolder, work: Mapping[str, Sequence[str]]) -> Progr
         advice,
         len(alone),
         len(set(differ) & set(undecided)),
+        tuple(map(str, conflicts)),
     )
 
 
@@ -205,6 +214,11 @@ def _first(people: Sequence[str]) -> str:
 
 MANY = 6
 """Maximum number of names in a sentence."""
+
+
+def _advice_on_conflicts(conflicts: Sequence[Conflict]) -> str:
+    named = ", ".join(conflict.item_id for conflict in conflicts[:3]) + ", …" * (len(conflicts) > 3)
+    return f"decide what two people decided differently ({named}): `covmis round adjudicate ITEM --round {conflicts[0].round} --label …`"
 
 
 def _advice_on_relevance(

@@ -1,11 +1,13 @@
 """The files of a round, and how they are read and written.
 
 items.parquet     the frozen items                        round.json        opening time, scheme, roster, guideline
-labels.parquet    every label; only appended              sheets/           files to and from annotators
-decisions.parquet the gold labels with their sources      report.*          agreement
+labels.*.jsonl    every label of an annotator             sheets/           files to and from annotators
+decisions.*.jsonl the decisions that a lead recorded      report.*          agreement
 guideline.md      the guideline as last sent              seal.json         the seal
 frame.parquet     in a recall round: the sampling frame, all pairs with their probabilities
 population.parquet  the posts that the round's draws could choose
+
+labels.parquet and decisions.parquet (the gold labels with their sources) are made from the lines, see `label_lines`.
 """
 
 from __future__ import annotations
@@ -21,23 +23,27 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from covmis_build import storage, tables
+from covmis_build.annotation import label_lines
 from covmis_build.annotation.answers import (
     RETURNED_AS,
     Problem,
     Pulled,
     Status,
-    append,
     bounded,
     labels_of,
     latest,
     own_time,
     present,
 )
+from covmis_build.annotation.conflicts import conflicts_among
+from covmis_build.annotation.final_labels import decide
 from covmis_build.annotation.frozen_items import read_items, write_items
+from covmis_build.annotation.recording import append
 from covmis_build.annotation.relevance import YES
 from covmis_build.errors import InputError, counted
 from covmis_build.options import MACHINE, Labels
 from covmis_build.places import DRAWS
+from covmis_build.records import Label
 from covmis_build.settings import CODE
 
 if TYPE_CHECKING:
@@ -47,6 +53,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from covmis_build.annotation.answers import Answer
+    from covmis_build.annotation.conflicts import Conflict
+    from covmis_build.annotation.label_lines import Line
     from covmis_build.options import Annotation
 
 
@@ -54,6 +62,8 @@ FRAME = "frame.parquet"
 POPULATION = "population.parquet"
 DISCARDED = "discarded"
 """Folder of rounds taken back with their labels: in each of its folders a round lies as it did in annotation/."""
+LABELS, DECISIONS = "labels.parquet", "decisions.parquet"
+LINES = "lines"
 
 
 class RoundKind(StrEnum):
@@ -128,6 +138,8 @@ class About(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Prediction files that existed at opening time: name → SHA-256."""
     frame: dict[str, Any] | UnsetType = UNSET
     """In a recall round: description of the sampling frame, sealed as written."""
+    records: str | UnsetType = UNSET
+    """`lines`, since labels are lines of text. Versions that would not see them refuse the round."""
 
 
 @dataclass(frozen=True)
@@ -226,9 +238,50 @@ class RoundFolder:
         """The frozen items."""
         return read_items(self.folder)
 
+    @property
+    def by_lines(self) -> bool:
+        """True if its labels are lines; false before the first label, and if an earlier version recorded them in a table."""
+        return bool(label_lines.files(self.folder))
+
+    @property
+    def only_tables(self) -> bool:
+        """True in a reproduction package, which has the tables without the lines."""
+        return bool(self.about.records) and not self.by_lines and (self.folder / LABELS).exists()
+
+    def lines(self) -> tuple[Line, ...]:
+        """Return the recorded answers as lines; those of an earlier version's table as it takes them over."""
+        if self.by_lines:
+            return label_lines.read(self.folder)
+        return label_lines.of_table(self.label_rows(), label_lines.salts_of(self.folder))
+
+    def label_rows(self) -> list[Label]:
+        """Return all labels as records, without loading pandas. Later ones replace earlier ones."""
+        if self.by_lines:
+            return label_lines.as_labels(label_lines.read(self.folder))
+        return [Label(**row) for row in storage.read_rows(self.folder / LABELS, "labels")]
+
     def labels(self) -> pd.DataFrame:
-        """All labels in the order of recording."""
-        return storage.read_once(self.folder / "labels.parquet", "labels")
+        """Return all labels. Later ones replace earlier ones."""
+        if self.by_lines:
+            return label_lines.table(self.folder)
+        return storage.read_once(self.folder / LABELS, "labels")
+
+    def labels_under(self, seal: Mapping[str, Any]) -> pd.DataFrame:
+        """Return the labels that one of its seals saw."""
+        labels = self.labels()
+        if "lines" in seal:
+            return labels[labels["label_id"].isin(seal["lines"])]
+        rows = sorted((line.row, line.label_id) for line in self.lines() if line.row)
+        before = [label_id for _, label_id in rows[: int(seal["counts"]["labels"])]]
+        return labels[labels["label_id"].isin(before)]
+
+    def conflicts(self) -> tuple[Conflict, ...]:
+        """Return the items that two leads decided differently, neither knowing of the other; without purged ones."""
+        if not self.by_lines:
+            return ()
+        salts = label_lines.salts_of(self.folder)
+        conflicts = conflicts_among(label_lines.read(self.folder))
+        return tuple(conflict for conflict in conflicts if salts[conflict.item_id])
 
     def asked(self) -> pd.DataFrame:
         """All items for annotators: the round's own and the checks."""
@@ -246,8 +299,16 @@ class RoundFolder:
         return pd.concat(parts, ignore_index=True) if parts else self.labels()
 
     def decisions(self) -> pd.DataFrame:
-        """The gold labels; empty before the first decision."""
-        return storage.read_table(self.folder / "decisions.parquet", "gold")
+        """Return the gold labels: the key of a training round, otherwise as its lines (or its earlier table) have them."""
+        if not self.by_lines or self.has_key:
+            return storage.read_table(self.folder / DECISIONS, "gold")
+        return decide(
+            self.items(),
+            self.labels(),
+            per_item=self.per_item,
+            twice=self.twice,
+            in_conflict={conflict.item_id for conflict in conflicts_among(self.lines())},
+        )
 
     def frame(self) -> pd.DataFrame:
         """In a recall round: all pairs of the sampling frame with their probabilities, so that later draws can be combined."""
@@ -283,7 +344,9 @@ def create(  # noqa: PLR0913 - each is something that round.json says
 ) -> RoundFolder:
     """Write a new round's folder. items.parquet is written last; its presence makes the folder a round. See `About`."""
     folder = rounds / str(frozen["round"].iloc[0])
-    if any((folder / name).exists() for name in ("items.parquet", "labels.parquet", "seal.json")):
+    if label_lines.files(folder) or any(
+        (folder / name).exists() for name in ("items.parquet", LABELS, "seal.json")
+    ):
         raise InputError(
             "is a round, but an earlier round is missing",
             file=folder,
@@ -303,6 +366,7 @@ def create(  # noqa: PLR0913 - each is something that round.json says
         predictions=predictions or UNSET,
         frame=frame or UNSET,
         since=since or UNSET,
+        records=LINES,
     )
     round_ = RoundFolder(folder, about)
     round_ = keep_guideline(round_, guideline, now=now)
@@ -435,19 +499,63 @@ def find(rounds: Path, number: str = "") -> RoundFolder:
 
 
 def add_labels(round_: RoundFolder, answers: Iterable[Answer], *, now: str) -> int:
-    """Append these answers to the round's labels. Returns the number of new rows."""
+    """Record these answers in the round. Returns the number of new labels."""
     refuse_sealed(round_)
-    before = round_.labels()
     sent_at = round_.about.pushed_at or round_.about.opened_at
     answers = [bounded(answer, sent_at=sent_at, now=now) for answer in latest(answers)]
     answers = [
         replace(answer, guideline=round_.guideline_at(answer.given_at)) if answer.given_at else answer
         for answer in answers
     ]
-    after = append(before, answers, number=round_.number, guideline=round_.guideline, now=now)
-    if len(after) > len(before):
-        storage.write_table(round_.folder / "labels.parquet", after, "labels")
-    return len(after) - len(before)
+    return add_lines(round_, new_lines(round_, answers, now=now))
+
+
+def new_lines(round_: RoundFolder, answers: Iterable[Answer], *, now: str) -> list[Line]:
+    """Return the lines that these answers would add to the round's."""
+    before = round_.lines()
+    known = {line.id for line in before}
+    after = append(
+        before,
+        answers,
+        number=round_.number,
+        guideline=round_.guideline,
+        now=now,
+        lead=label_lines.lead_code(),
+        salts=label_lines.salts_of(round_.folder),
+    )
+    return [line for line in after if line.id not in known]
+
+
+def add_lines(round_: RoundFolder, lines: Sequence[Line]) -> int:
+    """Add these lines to the round. The rows of an earlier version's table are taken over first, in one step."""
+    if lines:
+        if not round_.by_lines and (earlier := round_.lines()):
+            label_lines.add(round_.folder, earlier, name=label_lines.EARLIER)
+        label_lines.add(round_.folder, lines)
+        if not round_.about.records:
+            now = RoundFolder.at(round_.folder)
+            write_about(replace(now, about=msgspec.structs.replace(now.about, records=LINES)))
+    write_tables(round_)
+    return len(lines)
+
+
+def write_tables(round_: RoundFolder, decisions: pd.DataFrame | None = None) -> None:
+    """Write the tables that are made from the lines, where they are not as they should be."""
+    contents = {"labels": round_.labels()} if round_.by_lines else {}
+    contents |= {} if decisions is None else {"gold": decisions}
+    for table, rows in contents.items():
+        path = round_.folder / {"labels": LABELS, "gold": DECISIONS}[table]
+        if not _is_table(path, rows, table):
+            storage.write_table(path, rows, table)
+
+
+def _is_table(path: Path, rows: pd.DataFrame, table: str) -> bool:
+    """True if a file has these rows."""
+    try:
+        known = storage.read_once(path, table)
+    except InputError:  # it is damaged, and made again
+        return False
+    return path.exists() and tables.conform(known, table).equals(tables.conform(rows, table))
 
 
 def count(pulled: Pulled, round_: RoundFolder, answers: Sequence[Answer], *, now: str) -> None:
@@ -583,8 +691,12 @@ def _forget_files(rounds: Path, round_: RoundFolder, items: set[str]) -> None:
 
 
 def _forget_remarks(round_: RoundFolder, items: set[str]) -> None:
+    if round_.by_lines:
+        label_lines.forget_remarks(round_.folder, items)
+        write_tables(round_)
+        return
     labels = round_.labels()
     mine = labels["item_id"].isin(items)
     if mine.any():
         labels.loc[mine, ["comment", "reason"]] = ""
-        storage.write_table(round_.folder / "labels.parquet", labels, "labels")
+        storage.write_table(round_.folder / LABELS, labels, "labels")

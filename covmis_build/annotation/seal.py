@@ -16,7 +16,7 @@ import msgspec
 from covmis_build import records, storage
 from covmis_build.annotation.answers import labels_of
 from covmis_build.annotation.frozen_items import rows_of
-from covmis_build.annotation.round_folder import FRAME, Reopening, read_json, write_about
+from covmis_build.annotation.round_folder import DECISIONS, FRAME, Reopening, read_json, write_about
 from covmis_build.errors import CheckFailed, InputError, counted
 from covmis_build.report.result import Result
 from covmis_build.text.shown import shown_hash, shown_parts
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.records import Label
 
-SEALED_FILES = ("decisions.parquet", "report.json", "guideline.md", "seal.json")
+SEALED_FILES = (DECISIONS, "report.json", "guideline.md", "seal.json")
 """Files kept from a seal when its round is reopened. They contain no post's text. The seal is written last."""
 SEALED = ("items", "labels", "decisions", "agreement", "guideline", "frame", "draws")
 
@@ -123,7 +123,7 @@ def seal(
     content = {
         "version": 1,
         "round": number,
-        "items": _rows_hash(frozen, "frozen"),
+        "items": items_hash(frozen),
         "labels": _rows_hash(labels, "labels"),
         "decisions": _rows_hash(decisions, "gold"),
         "agreement": hashlib.sha256(report).hexdigest(),
@@ -133,6 +133,7 @@ def seal(
             for row in labels_of(labels)
             if row.comment or row.reason
         },
+        "lines": sorted(labels["label_id"]),
         "counts": {"items": len(frozen), "labels": len(labels), "decisions": len(decisions)},
         "previous": previous,
     }
@@ -171,6 +172,7 @@ def verify(
         changed.append("the replaced seal")
     if sealed.get("seal") != _own_hash(sealed) or sealed.get("round") != number:
         changed.append("the seal itself")
+    changed += _other_labels(sealed, labels)
     changed += [f"the text of {item}" for item in _other_texts(frozen)]
     changed += _other_remarks(sealed.get("remarks", {}), now["remarks"], labels, set(gone["item_id"]))
     return Verified(number, True, tuple(changed), len(gone))
@@ -246,7 +248,9 @@ def reopen(round_: RoundFolder, items: Sequence[str], reason: str, *, now: str) 
         earlier.append(entry)
     place = round_.folder / "sealed" / str(len(earlier))
     for name in SEALED_FILES:
-        if (round_.folder / name).exists():
+        if name == DECISIONS:  # made from the lines, where the file itself may be missing
+            storage.write_table(place / name, round_.decisions(), "gold")
+        elif (round_.folder / name).exists():
             storage.write_bytes(place / name, (round_.folder / name).read_bytes())
     about = msgspec.structs.replace(round_.about, reopened=[*earlier[:-1], entry])
     reopened = replace(round_, about=about)
@@ -273,8 +277,8 @@ def _changed_before(round_: RoundFolder, previous: Collection[str]) -> list[str]
         if not sealed:
             changed.append(f"the seal that was replaced by reopening {number}")
             continue
-        labels = round_.labels().head(int(sealed["counts"]["labels"]))
-        decisions = storage.read_table(place / "decisions.parquet", "gold")
+        labels = round_.labels_under(sealed)
+        decisions = storage.read_table(place / DECISIONS, "gold")
         report, guideline = (_bytes(place / name) for name in ("report.json", "guideline.md"))
         check = verify(
             sealed,
@@ -333,6 +337,25 @@ def _other_texts(frozen: pd.DataFrame) -> Iterable[str]:
             yield row["item_id"]
 
 
+def _other_labels(sealed: Mapping[str, Any], labels: pd.DataFrame) -> list[str]:
+    """Name labels that came after the seal, for example from a colleague's copy, and count those that it saw and are gone."""
+    if "lines" not in sealed:
+        return []
+    seen = set(sealed["lines"])
+    late = labels[~labels["label_id"].isin(seen)]
+    gone = len(seen - set(labels["label_id"]))
+    added = [f"{row.label or row.status} of {row.annotator} for {row.item_id}" for row in labels_of(late)[:3]]
+    more = ", …" if len(late) > len(added) else ""
+    return [
+        *(
+            [f"{counted(len(late), 'labels')} that the seal did not see ({', '.join(added)}{more})"]
+            if added
+            else []
+        ),
+        *([f"{counted(gone, 'labels')} missing that the seal saw"] if gone else []),
+    ]
+
+
 def _other_remarks(
     then: Mapping[str, str], now: Mapping[str, str], labels: pd.DataFrame, purged: set[str]
 ) -> list[str]:
@@ -348,6 +371,11 @@ def _other_remarks(
 
 def _remark_hash(row: Label, salt: str) -> str:
     return _digest([salt, row.comment, row.reason])
+
+
+def items_hash(frozen: pd.DataFrame) -> str:
+    """Return the hash of a round's items as seals have it: two copies of a round have the same, also after a purge."""
+    return _rows_hash(frozen, "frozen")
 
 
 def _rows_hash(frame: pd.DataFrame, table: str, *, without: Collection[str] = ()) -> str:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build import keyed, storage
 from covmis_build.annotation.answers import Phase, labels_of, usable
+from covmis_build.annotation.final_labels import LabelSource
 from covmis_build.annotation.frozen_items import FROZEN, by_item, rows_of
-from covmis_build.annotation.gold import LabelSource
 from covmis_build.annotation.report import Case, Said, cases_html
-from covmis_build.annotation.round_folder import read_json
+from covmis_build.annotation.round_folder import DECISIONS, read_json
 from covmis_build.errors import counted
 from covmis_build.records import independent
 from covmis_build.report.result import Result
@@ -157,7 +157,7 @@ def write_key(
     """
     items = set(known)
     key = gold[gold["item_id"].isin(items)].assign(round=folder.name)
-    storage.write_table(folder / "decisions.parquet", key, "gold")
+    storage.write_table(folder / DECISIONS, key, "gold")
     told = {"pass_mark": pass_mark, "reasons": {item: why for item, why in reasons.items() if item in items}}
     storage.write_text(folder / "training.json", json.dumps(told, ensure_ascii=False, indent=1) + "\n")
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
+from covmis_build.annotation.round_folder import RoundFolder
 from covmis_build.archive.store import POSTS
 from covmis_build.building.flow import WORDS, ask
 from covmis_build.building.store import files_here
@@ -191,19 +192,16 @@ def _round_story(places: Places, item_id: str, about: str) -> Iterator[str]:
         if not ask("SELECT 1 FROM items WHERE item_id = ?", item_id, items=path):
             continue
         yield f"{about} it is an item of round {path.parent.name}."
-        labels = path.with_name("labels.parquet")
-        if labels.exists():
-            given = ask(
-                "SELECT phase, annotator, label FROM labels WHERE item_id = ? AND status = 'given' "
-                "ORDER BY given_at, annotator",
-                item_id,
-                labels=labels,
+        rows = [
+            row
+            for row in RoundFolder.at(path.parent).label_rows()
+            if row.item_id == item_id and row.status == "given"
+        ]
+        for row in sorted(rows, key=lambda row: (row.given_at, row.annotator)):
+            who = "" if row.annotator == ADJUDICATOR else f" {row.annotator}"
+            yield SAID.get(row.phase, "{annotator} labelled it {label}.").format(
+                annotator=row.annotator, who=who, label=row.label
             )
-            for phase, annotator, label in given:
-                who = "" if annotator == ADJUDICATOR else f" {annotator}"
-                yield SAID.get(phase, "{annotator} labelled it {label}.").format(
-                    annotator=annotator, who=who, label=label
-                )
 
 
 SAID = {

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from covmis_build import storage
 from covmis_build.addresses import Address
+from covmis_build.annotation import label_lines
 from covmis_build.annotation.round_folder import RoundKind
 from covmis_build.archive import rewriting
 from covmis_build.archive.forgetting import Forget
@@ -49,6 +50,11 @@ MAY_NAME_POSTS = {
     "label_studio.json", "frame.parquet", "population.parquet", "draws.parquet",
 }  # fmt: skip
 """Files of rounds that keep the ids of purged rows: seals, labels and their counts need them."""
+
+
+def _may_name_posts(path: Path) -> bool:
+    return path.name in MAY_NAME_POSTS or path in label_lines.files(path.parent)
+
 
 BY_WORDS = ("build:", "release:", "outputs:")
 """Places where files are recognised by a purged text's words. The journal keeps the words until they are done."""
@@ -267,8 +273,8 @@ def _half_removed(places: Places) -> list[Path]:
     folders = [
         path for kind in RoundKind for path in kind.folder(places.rounds).glob(f"{kind}[0-9][0-9][0-9]")
     ]
-    kept = ("items.parquet", "labels.parquet", "seal.json")
-    return [path for path in folders if not any((path / name).exists() for name in kept)]
+    kept = ("items.parquet", "labels.parquet", "seal.json", "*.jsonl")
+    return [path for path in folders if not any(next(path.glob(name), None) for name in kept)]
 
 
 def _lines_rewritten(path: Path, forget: Forget, how: ReadingOptions) -> int:
@@ -384,7 +390,7 @@ def search(purged: Purged, places: Places, unfinished: journal.Unfinished) -> No
         if path in {places.purge_csv, places.purge_journal} or path.name.endswith(".lock"):
             continue
         where = Where.ARCHIVE if path in archived else _where(places, path)
-        ids = not (where is Where.ROUNDS and path.name in MAY_NAME_POSTS)
+        ids = not (where is Where.ROUNDS and _may_name_posts(path))
         # Other authors may have written the same words: they are a trace only in files without their posts.
         texts = where is Where.ELSEWHERE or (where is Where.ROUNDS and path.suffix == ".html")
         try:

@@ -49,18 +49,15 @@ PLAIN = (
 ROUND_FILES = (
     "round.json",
     "guideline.md",
-    "decisions.parquet",
     "report.json",
     "seal.json",
     "frame.parquet",
     "population.parquet",
 )
-SEALED_FILES = tuple(
-    name for name in ROUND_FILES if name not in {"round.json", "frame.parquet", "population.parquet"}
-)
+SEALED_FILES = ("guideline.md", "decisions.parquet", "report.json", "seal.json")
 """Files that a reopened round keeps from an earlier seal."""
-EMPTIED = ("items.parquet", "labels.parquet")
-"""Files of a round that are included without texts and remarks."""
+ROUND_TABLES = ("items.parquet", "labels.parquet", "decisions.parquet")
+"""Tables of a round, which are included without texts and remarks."""
 LARGEST, MOST_FILES, RATIO, ROOM = 1 << 30, 100_000, 1000, 1 << 20
 """Limits of a package: decompressed bytes, files, and compression ratio of a file larger than ROOM."""
 EARLIEST = (1980, 1, 1, 0, 0, 0)
@@ -79,13 +76,21 @@ NAMES = re.compile(
         [
             _any((MANIFEST, STUDY_TOML, CORPUS, FACTS, LEDGER, *PLAIN)),
             BUILT,
-            f"{ROUND}/{_any((*ROUND_FILES, *EMPTIED))}",
+            f"{ROUND}/{_any((*ROUND_FILES, *ROUND_TABLES))}",
             f"{ROUND}/sealed/[1-9][0-9]*/{_any(SEALED_FILES)}",
             r"annotation/(?:rounds|recall|relabel)/guidelines/[0-9a-f]{12}\.md",
         ]
     )
 )
 """Allowed file names: those of `bundle_files`, now or in the first format."""
+
+
+class RoundTables(NamedTuple):
+    """A round's items, labels and decisions."""
+
+    items: pd.DataFrame
+    labels: pd.DataFrame
+    decisions: pd.DataFrame
 
 
 class Manifest(msgspec.Struct, frozen=True):
@@ -106,29 +111,29 @@ def bundle_files(
     folder: Path,
     settings: Settings,
     built: Mapping[str, Path],
-    frozen: Mapping[str, pd.DataFrame],
+    rounds: Mapping[str, RoundTables],
     corpus: pd.DataFrame,
     facts: bytes,
 ) -> dict[str, bytes]:
     """Return the files of the package of the study in this folder, by name.
 
-    `built` has the current file of each of TABLES; `frozen` has each round's items by their place in the folder.
+    `built` has the current file of each of TABLES; `rounds` has each round's tables by its place in the folder.
     """
     files: dict[str, bytes] = {}
     for name in PLAIN:
         _take(files, folder, name)
     files[STUDY_TOML] = settings_toml(shareable(settings)[0]).encode()
     files |= {f"data/build/{table}.parquet": path.read_bytes() for table, path in built.items()}
-    for place, items in sorted(frozen.items()):
+    for place, (items, labels, decisions) in sorted(rounds.items()):
         for name in ROUND_FILES:
             _take(files, folder, f"{place}/{name}")
         earlier = [*(folder / place).glob("sealed/*/*"), *(folder / place).parent.glob("guidelines/*")]
         for path in sorted(earlier):
             _take(files, folder, path.relative_to(folder).as_posix())
-        labels = folder / place / "labels.parquet"
-        if labels.exists():
-            kept = _without_remarks(storage.read_table(labels, "labels"))
-            files[f"{place}/labels.parquet"] = _parquet(kept, "labels")
+        if len(labels):
+            files[f"{place}/labels.parquet"] = _parquet(_without_remarks(labels), "labels")
+        if len(decisions):
+            files[f"{place}/decisions.parquet"] = _parquet(decisions, "gold")
         files[f"{place}/items.parquet"] = _like(folder / place / "items.parquet", _without_texts(items))
     files[CORPUS] = _parquet(corpus.assign(text=None), "corpus")
     files[FACTS] = facts

@@ -13,8 +13,9 @@ from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.answers import known_label, labels_and_keys
 from covmis_build.annotation.channels.sheets import ROW, read_rows
 from covmis_build.annotation.checks import how_many, own_again
+from covmis_build.annotation.final_labels import LabelSource
 from covmis_build.annotation.frozen_items import freeze, frozen_items, next_claims
-from covmis_build.annotation.gold import LabelSource, check_seals
+from covmis_build.annotation.gold import check_seals
 from covmis_build.annotation.guideline import as_html, check_defined, read_guideline
 from covmis_build.annotation.label_sets import check_meaning, in_todays_labels
 from covmis_build.annotation.round_folder import RoundKind

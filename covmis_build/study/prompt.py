@@ -184,12 +184,10 @@ def labels_of(study: OfStudy) -> pd.DataFrame | None:
     import pandas as pd
 
     from covmis_build.annotation.answers import present
+    from covmis_build.annotation.round_folder import all_rounds
 
-    files = sorted(study.places.rounds.glob("[0-9][0-9][0-9]/labels.parquet"))
-    if not files:
-        return None
-    given = pd.concat([present(storage.read_table(path, "labels")) for path in files])
-    return by_people(given)
+    given = [present(labels) for round_ in all_rounds(study.places.rounds) if len(labels := round_.labels())]
+    return by_people(pd.concat(given)) if given else None
 
 
 def _frozen(study: OfStudy) -> pd.DataFrame:

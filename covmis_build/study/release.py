@@ -291,7 +291,11 @@ def _bundle(
     versions |= {name: version(name) for name in MADE_WITH}
     current = bundles.TABLES if places.table("sample").exists() else ()
     built = {name: places.table(name) for name in current}
-    files = bundles.bundle_files(places.folder, study.settings, built, frozen, corpus, facts)
+    records = {
+        place: bundles.RoundTables(frozen[place], round_.labels(), round_.decisions())
+        for place, round_ in zip(frozen, asked, strict=True)
+    }
+    files = bundles.bundle_files(places.folder, study.settings, built, records, corpus, facts)
     return bundles.make_bundle(
         files,
         release=hashes,

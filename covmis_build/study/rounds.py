@@ -13,6 +13,7 @@ from covmis_build.annotation.round_folder import RoundKind, all_rounds, every_ro
 from covmis_build.annotation.seal import verify_chain
 from covmis_build.errors import CheckFailed, InputError
 from covmis_build.options import is_machine
+from covmis_build.places import Places
 from covmis_build.report.result import Result
 from covmis_build.study.label_studio import compare_rounds
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from covmis_build.annotation.channels.label_studio.projects import Compared
+    from covmis_build.annotation.merging import Merged
     from covmis_build.annotation.progress import Progress
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.annotation.seal import Verified
@@ -58,6 +60,20 @@ def verify_rounds(study: OfStudy, *, label_studio: bool = False) -> VerifiedRoun
     checks = [check for kind in kinds for check in verify_chain(rounds_of_kind(places.rounds, kind))]
     there = compare_rounds(study, every_round(places.rounds)) if label_studio else None
     return VerifiedRounds(checks, there)
+
+
+def merge(study: OfStudy, source: Path) -> Merged:
+    """See `Study.merge`."""
+    from covmis_build.annotation.merging import Merged, merge_rounds
+    from covmis_build.study.new import is_study
+
+    if not is_study(source):
+        raise InputError(
+            "is not a study", file=source, remedy="Name the folder with the other copy's study.toml"
+        )
+    with study.locked_rounds("covmis round merge"):
+        rounds, only_there = merge_rounds(study.places.rounds, Places(source).rounds)
+    return Merged(str(source), tuple(rounds), tuple(only_there))
 
 
 def write_board(study: OfStudy, out: Path | None = None) -> Path:

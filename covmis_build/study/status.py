@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from covmis_build import storage
 from covmis_build.annotation.answers import Phase
 from covmis_build.annotation.answers import Status as AnswerStatus
-from covmis_build.annotation.round_folder import RoundKind, all_rounds, kind_of
+from covmis_build.annotation.round_folder import RoundFolder, RoundKind, all_rounds, kind_of
 from covmis_build.building.dropped_posts import texts_of
 from covmis_build.building.flow import Step, ask, flow, missing_from_build
 from covmis_build.building.losses import losses, short_posts
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from covmis_build.places import Places
+    from covmis_build.records import Label
     from covmis_build.report.summary import Summary
     from covmis_build.study.of_study import OfStudy
 
@@ -159,21 +160,20 @@ def _rounds(places: Places) -> list[RoundRow]:
     beside = [RoundKind.RELABEL.folder(places.rounds), RoundKind.RECALL.folder(places.rounds)]
     rows = []
     for items in [path for home in (places.rounds, *beside) for path in sorted(home.glob("*/items.parquet"))]:
-        labels = items.with_name("labels.parquet")
         claims = storage.read_column(items, "claim_id", storage.RESTORED)
-        given = _count_independent(storage.read_rows(labels, "labels"))
+        given = _count_independent(RoundFolder.at(items.parent).label_rows())
         sealed = items.with_name("seal.json").exists()
         rows.append(RoundRow(items.parent.name, len(set(claims)), len(claims), given, sealed))
     return rows
 
 
-def _count_independent(labels: list[dict[str, Any]]) -> int:
+def _count_independent(labels: list[Label]) -> int:
     """Return the annotators' current independent labels, without superseded ones and decisions."""
-    earlier = {row["supersedes"] for row in labels}
+    earlier = {row.supersedes for row in labels}
     return sum(
-        row["phase"] == Phase.INDEPENDENT and row["status"] == AnswerStatus.GIVEN
+        row.phase == Phase.INDEPENDENT and row.status == AnswerStatus.GIVEN
         for row in labels
-        if row["label_id"] not in earlier
+        if row.label_id not in earlier
     )
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from covmis_build.annotation.guideline import GuidelineCheck
+    from covmis_build.annotation.merging import Merged
     from covmis_build.archive.counted import CountedPosts
     from covmis_build.archive.intake import Intake
     from covmis_build.archive.words import Words
@@ -766,6 +767,23 @@ class Study:
         from covmis_build.study.rounds import verify_rounds
 
         return verify_rounds(self, label_studio=label_studio)
+
+    def merge(
+        self,
+        other: Annotated[
+            Path | str, About("The folder with the other copy of the study.", metavar="OTHER", argument=True)
+        ],
+    ) -> Merged:
+        """Add the labels and decisions of another copy of this study.
+
+        For two people who worked apart, without git. Both copies can be merged into each other, in any order, with the same
+        result. Exit code 1 if two people decided an item differently: it has no final label until one decides again.
+
+        Example: covmis round merge ../study-of-ana
+        """
+        from covmis_build.study.rounds import merge
+
+        return merge(self, Path(other))
 
     def check_guideline(
         self,

@@ -7,11 +7,15 @@ import io
 import json
 from typing import TYPE_CHECKING
 
+import msgspec
 import pandas as pd
 import pyarrow.parquet as pq
 from typer.testing import CliRunner
 
 from covmis_build import storage, tables
+from covmis_build.annotation import label_lines
+from covmis_build.annotation.label_lines import as_labels
+from covmis_build.annotation.recording import append
 from covmis_build.building import ledger, run
 from covmis_build.building.ledger import Entry, Event, TableFacts
 from covmis_build.building.stages import STAGES
@@ -21,7 +25,12 @@ from covmis_build.study.study import open_study
 from tests.once import once
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
+
+    from covmis_build.annotation.answers import Answer
+    from covmis_build.annotation.label_lines import Line
+    from covmis_build.annotation.round_folder import RoundFolder
 
 HOSTILE = "<script>document.title='hacked'</script><img src=x onerror=alert(1)> \u202eevil & \"quotes\""
 LABELS = ("favor", "against", "neither")
@@ -128,6 +137,21 @@ def write_guideline(folder: Path) -> None:
     storage.write_text(
         folder / "annotation" / "guideline.md", f"Label the stance.\n\nfavor: supports it.\n{told}"
     )
+
+
+def recorded(answers: Iterable[Answer], lines: Sequence[Line] = (), **about: str) -> pd.DataFrame:
+    """The table of labels when these answers have come to these lines."""
+    return tables.frame(tables.of_records(as_labels(append(lines, answers, **about)), "labels"))
+
+
+def forge(round_: RoundFolder, count: int, label: str) -> None:
+    """Give the first labels of the record another label, with the hashes that fit: only a seal can tell."""
+    lines = round_.lines()
+    for path in label_lines.files(round_.folder):
+        path.unlink()
+    changed = [msgspec.structs.replace(line, label=label) for line in lines[:count]]
+    new = [msgspec.structs.replace(line, id=label_lines._content_id(line)) for line in changed]
+    label_lines.add(round_.folder, [*new, *lines[count:]])
 
 
 def as_if_run(folder: Path) -> None:

@@ -15,12 +15,13 @@ from covmis_build.annotation.answers import (
     Channel,
     Status,
     answered,
-    append,
     bounded,
     checked,
     labels_of,
     present,
 )
+from covmis_build.annotation.label_lines import Line, as_labels
+from covmis_build.annotation.recording import append
 from covmis_build.options import Labels
 
 SCHEME = Labels(sub_labels={"neither": ("unrelated",)})
@@ -75,10 +76,10 @@ def outcome(said: str, shown: str, clock: str, before: str) -> str:
     return "it counts" if status == "given" else "its post is skipped"
 
 
-def recorded(labels: pd.DataFrame, answer: Answer) -> pd.DataFrame:
+def recorded(lines: tuple[Line, ...], answer: Answer) -> tuple[Line, ...]:
     """As `pull` records what came back."""
     ready = bounded(checked(answer, SCHEME), sent_at=PUSHED, now=NOW)
-    return append(labels, [ready], number="001", guideline="g", now=NOW)
+    return append(lines, [ready], number="001", guideline="g", now=NOW)
 
 
 def seen(said: str, shown: str, clock: str, before: str) -> str:
@@ -91,13 +92,12 @@ def seen(said: str, shown: str, clock: str, before: str) -> str:
         "an unusable one": replace(other, label="what?", given_at=LATER),
         "one taken back": replace(other, label="", status=Status.WITHDRAWN, given_at=LATER),
     }.get(before, replace(other, given_at=LATER if "later" in before else EARLIER))
-    labels = tables.empty("labels")
-    if before != "nothing":
-        labels = recorded(labels, first)
-    after = recorded(labels, answer)
-    if len(after) == len(labels):
-        assert labels_of(after) == labels_of(labels)
+    lines = recorded((), first) if before != "nothing" else ()
+    both = recorded(lines, answer)
+    if len(both) == len(lines):
+        assert both == lines
         return "nothing new" if before == "the same answer" else "an older answer: not recorded"
+    after = tables.frame(tables.of_records(as_labels(both), "labels"))
     (current,) = labels_of(present(after))
     assert current.given_at <= NOW
     assert current.given_at >= PUSHED

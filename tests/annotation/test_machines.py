@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import covmis_build as covmis
-from covmis_build.annotation.answers import Answer, Channel, append
+from covmis_build.annotation.answers import Answer, Channel
+from covmis_build.annotation.final_labels import decide
 from covmis_build.annotation.frozen_items import assignment
-from covmis_build.annotation.gold import decide
 from covmis_build.errors import InputError
 from covmis_build.study.study import open_study
 from tests.annotation import small
@@ -176,6 +176,6 @@ def test_gold_is_what_people_say(people, machines, gold):
         )
         for who, label in said
     ]  # fmt: skip
-    labels = append(NO_LABELS, answers, number="001", guideline="g", now="2020-01-01T00:00:00Z")
+    labels = small.recorded(answers, number="001", guideline="g", now="2020-01-01T00:00:00Z")
     decided = decide(one, labels, per_item=2)
     assert [(row.label, row.how) for row in decided.itertuples()] == ([gold] if gold else [])

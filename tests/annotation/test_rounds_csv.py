@@ -18,6 +18,7 @@ from tests.annotation.small import (
     as_if_run,
     covmis,
     fill,
+    forge,
     label_both,
     opened,
     pulled,
@@ -224,9 +225,7 @@ def test_a_mended_seal_is_noticed_and_a_purge_is_not_a_change(folder):
     assert text not in one.items()["text"].tolist()
     assert [len(rows_of(one.sheets / name)) for name in ("a1.csv", "a2.csv")] == [10, 10]
     assert covmis(folder, "round", "report")["round"]["answers"] == 20
-    labels = one.labels()
-    labels.loc[0, "label"] = "favor" if labels.loc[0, "label"] != "favor" else "against"
-    storage.write_table(one.folder / "labels.parquet", labels, "labels")
+    forge(one, 1, "favor" if one.labels()["label"].iloc[0] != "favor" else "against")
     assert "labels" in covmis(folder, "round", "verify", fails=1)["rounds"][0]["changed"]
 
 
@@ -297,7 +296,7 @@ def test_a_round_killed_while_opening_is_no_round(folder, monkeypatch):
     assert covmis(folder, "round", "open")["round"] == "001"
 
 
-@pytest.mark.parametrize("part", ["labels", "items", "decisions"])
+@pytest.mark.parametrize("part", ["labels", "items"])
 def test_a_changed_sealed_round_gives_no_gold(folder, part):
     sealed(folder)
     place = folder / "annotation" / "rounds"
@@ -307,10 +306,8 @@ def test_a_changed_sealed_round_gives_no_gold(folder, part):
     one = record.find(place, "1")
     if part == "items":
         frozen_items.write_items(one.folder, one.items().assign(p_sample=0.125))
-    elif part == "labels":
-        storage.write_table(one.folder / "labels.parquet", one.labels().assign(label="neither"), "labels")
     else:
-        storage.write_table(one.folder / "decisions.parquet", one.decisions().assign(label="neither"), "gold")
+        forge(one, 3, "neither")
     with pytest.raises(BrokenSeal, match=f"round 001 was changed after sealing: {part}"):
         gold_of(record.all_rounds(place))
 

@@ -9,7 +9,7 @@ import pytest
 
 from covmis_build import tables
 from covmis_build.annotation import round_folder as record
-from covmis_build.annotation.answers import Answer, append
+from covmis_build.annotation.answers import Answer
 from covmis_build.annotation.channels.label_studio.client import TITLE, project_title
 from covmis_build.annotation.channels.label_studio.label_config import (
     MARK,
@@ -17,11 +17,12 @@ from covmis_build.annotation.channels.label_studio.label_config import (
     label_config,
     study_config,
 )
+from covmis_build.annotation.final_labels import decide
 from covmis_build.annotation.frozen_items import assignment, freeze
-from covmis_build.annotation.gold import decide
 from covmis_build.annotation.seal import Contents, seal, verify
 from covmis_build.errors import InputError
 from covmis_build.options import Annotation, Labels
+from tests.annotation import small
 from tests.annotation.small import as_if_run, covmis, fill, rows_of, sampled, study
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def recorded(items, said):
         )
         for item, who, label, phase in said
     ]
-    return append(tables.empty("labels"), answers, number="001", guideline="g", now="2026-01-01T00:00:00Z")
+    return small.recorded(answers, number="001", guideline="g", now="2026-01-01T00:00:00Z")
 
 
 def test_every_way_to_gold():

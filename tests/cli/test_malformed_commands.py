@@ -104,6 +104,7 @@ STEPS = (("push",), ("pull",), ("status",), ("report",), ("adjudicate",), ("seal
     [
         ("items.parquet", b"PAR1junk"), ("items.parquet", b""), ("items.parquet", None),
         ("items.parquet", other_table()), ("labels.parquet", b"junk"), ("labels.parquet", None),
+        ("labels.a1.jsonl", b"junk"), ("labels.a1.jsonl", None), ("decisions.ana.jsonl", b"{}"),
         ("labels.parquet", other_table()), ("round.json", b"{"), ("round.json", b"[]"), ("round.json", b"{}"),
         ("round.json", None), pytest.param("round.json", b"\xff", id="round.json-Latin-1"),
     ],

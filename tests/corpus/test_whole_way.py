@@ -12,17 +12,18 @@ import zipfile
 
 import msgspec
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
+from covmis_build.annotation import label_lines
 from covmis_build.annotation import round_folder as record
+from covmis_build.annotation.frozen_items import write_items
 from covmis_build.annotation.seal import verify_chain
 from covmis_build.corpus.bundle import read_bundle
 from covmis_build.corpus.convert import read_corpus
 from covmis_build.corpus.verify import check_bundle
 from covmis_build.errors import BrokenSeal, InputError, StaleTables
 from covmis_build.study.study import open_study
+from tests.annotation.small import forge
 from tests.corpus import checkers
 from tests.corpus.studies import covmis, ran
 
@@ -92,21 +93,20 @@ def test_a_release_passes_its_own_checks_and_a_changed_one_does_not(study, tmp_p
 
 @pytest.mark.parametrize("words", [("release",), ("release", "--bundle"), ("release", "--run")])
 @pytest.mark.parametrize(
-    ("table", "change"),
+    "change",
     [
-        ("labels", lambda rows: rows.assign(label=rows["label"].replace({"favor": "against"}))),
-        ("labels", lambda rows: rows.iloc[1:]),
-        ("items", lambda rows: rows.assign(p_sample=rows["p_sample"] * 0.5)),
-        ("decisions", lambda rows: rows.assign(label="neither")),
+        lambda round_: forge(round_, 50, "against"),
+        lambda round_: label_lines.files(round_.folder)[0].unlink(),
+        lambda round_: write_items(
+            round_.folder, round_.items().assign(p_sample=round_.items()["p_sample"] * 0.5)
+        ),
     ],
+    ids=["labels", "a file less", "items"],
 )
-def test_a_round_that_is_not_as_it_was_sealed_is_not_published(study, tmp_path, words, table, change) -> None:
+def test_a_round_that_is_not_as_it_was_sealed_is_not_published(study, tmp_path, words, change) -> None:
     copy = shutil.copytree(study.places.folder, tmp_path / "copy")
     before = (copy / "data" / "release" / "checksums.txt").read_bytes()
-    path = copy / "annotation" / "rounds" / "002" / f"{table}.parquet"
-    schema = pq.read_schema(path)
-    changed = pa.Table.from_pandas(change(pd.read_parquet(path)), schema=schema, preserve_index=False)
-    pq.write_table(changed, path)
+    change(open_study(copy).round("2").folder)
     done = ran(*words, "--study", copy)
     assert isinstance(done.exception, BrokenSeal)
     assert "round 002 was changed after sealing" in str(done.exception)
@@ -344,10 +344,10 @@ def test_an_estimate_of_an_unfinished_round_says_what_it_leans_on(study, tmp_pat
     assert not [told for told in copy.estimate(run=True).warnings if "no final label" in told]
     first, *_ = copy.rounds
     automatic = int(((first.items["automatic_label"] != "") & ~first.items["audited"]).sum())
-    for name in ("seal.json", "decisions.parquet"):
-        for round_ in copy.rounds:
-            (round_.folder.folder / name).unlink()
-    (first.folder.folder / "labels.parquet").unlink()
+    for round_ in copy.rounds:
+        (round_.folder.folder / "seal.json").unlink()
+    for path in [*label_lines.files(first.folder.folder), first.folder.folder / "labels.parquet"]:
+        path.unlink()
     (told,) = (told for told in copy.estimate(run=True).warnings if "no final label" in told)
     waiting = len(first.items) - automatic
     assert told.startswith(

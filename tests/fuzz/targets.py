@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import httpx
 import pytest
 
-from covmis_build.annotation import adjudication, pull
+from covmis_build.annotation import adjudication, label_lines, pull
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.answers import Phase
 from covmis_build.annotation.channels.label_studio import client, projects
@@ -285,7 +285,7 @@ def round_on_disk() -> tuple[Path, dict[str, bytes]]:
     kinds["discussion.csv"] = (
         round_.folder.sheets.joinpath("discussion.csv").read_bytes().replace(b",,,\r\n", b",favor,,\r\n")
     )
-    kinds["labels.parquet"] = (round_.folder.folder / "labels.parquet").read_bytes()
+    kinds |= {path.name: path.read_bytes() for path in label_lines.files(round_.folder.folder)}
     return folder, kinds
 
 
@@ -293,7 +293,8 @@ def sheet_back(name: str) -> Callable[[int, Path], None]:
     def target(seed: int, folder: Path) -> None:
         place, kinds = round_on_disk()
         round_ = record.find(place / "annotation/rounds")
-        (round_.folder / "labels.parquet").write_bytes(kinds["labels.parquet"])
+        for lines in label_lines.files(round_.folder):
+            lines.write_bytes(kinds[lines.name])
         path = folder / name
         path.write_bytes(mutated(kinds[name], seed))
 
@@ -316,6 +317,22 @@ def sheet_back(name: str) -> Callable[[int, Path], None]:
         told(back, path)
 
     return target
+
+
+def lines_of_a_round(seed: int, folder: Path) -> None:
+    """Damaged lines of labels: what counts is what was written, or the file and the row are named."""
+    place, kinds = round_on_disk()
+    round_ = record.find(place / "annotation/rounds")
+    path = folder / "001/labels.a1.jsonl"
+    path.parent.mkdir()
+    shutil.copy(round_.folder / "items.parquet", path.parent)
+    path.write_bytes(mutated(kinds[path.name], seed))
+
+    def read(path: Path) -> None:
+        purged = label_lines.without_remarks  # an empty comment may be what a purge has left
+        assert {*map(purged, label_lines.read(path.parent))} <= {*map(purged, round_.lines())}
+
+    told(read, path)
 
 
 def of_label_studio(seed: int, folder: Path) -> None:
@@ -355,7 +372,7 @@ def of_label_studio(seed: int, folder: Path) -> None:
             told(use, study_folder)
         finally:
             connection.close()
-    assert (round_.folder / "labels.parquet").read_bytes()[:4] == b"PAR1"
+    assert round_.label_rows()
 
 
 UNTIL = "2025-01-01T00:00:00Z"
@@ -518,6 +535,7 @@ TARGETS: dict[str, Callable[[int, Path], None]] = {
     "pages": of_pages,
     "a bundle sealed anew": resealed,
     "a release": release_folder,
+    "lines of a round": lines_of_a_round,
     **{f"sheet {name}": sheet_back(name) for name in ("a1.csv", "a1.xlsx", "a1.ods", "a1-001.json", "discussion.csv")},
     "label studio": of_label_studio,
     **{f"{source}{', ids' if ids else ''}": of_platform(source, ids) for source in ("x", "bluesky", "mastodon") for ids in (False, True)},

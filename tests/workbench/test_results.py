@@ -8,12 +8,11 @@ import re
 import pandas as pd
 import pytest
 
-from covmis_build import storage
 from covmis_build.evaluation.rendering import bounded
 from covmis_build.study.labelled import labelled_items
 from covmis_build.study.study import open_study
 from covmis_build.workbench.figures import over_time
-from tests.annotation.small import covmis, label_both, pushed, study
+from tests.annotation.small import covmis, forge, label_both, pushed, study
 from tests.workbench.conftest import client_of
 
 
@@ -101,10 +100,7 @@ def test_the_checks_are_those_of_the_checklist(labelled):
     assert "Round 001 is not sealed: <code>covmis round seal</code>" in client.get("/results").text
     labelled.round().seal()
     assert "Round 001 is sealed" in client.get("/results").text
-    path = labelled.round().folder.folder / "labels.parquet"
-    labels = storage.read_table(path, "labels")
-    labels.loc[0, "label"] = "neither" if labels.loc[0, "label"] == "favor" else "favor"
-    storage.write_table(path, labels, "labels")
+    forge(labelled.round().folder, 9, "neither")
     assert not {check.what: check.passed for check in labelled.check_release().checks}[
         "no sealed round was changed"
     ]
