@@ -120,7 +120,7 @@ def write_replicates(folder: Path, name: str, rows: pd.DataFrame, bootstrap: int
 def replicate_columns(rows: pd.DataFrame, bootstrap: int) -> tuple[pd.DataFrame, Any]:
     """The weights, each replicate's, and the scale of their variance."""
     corpus = pd.DataFrame(
-        {"item_id": rows.index.astype(str), "claim_id": rows["claim"], "p_claim": 1.0, "p_sample": rows["p"]}
+        {"item_id": rows.index.astype(str), "claim_id": rows["claim"], "weight": 1 / rows["p"]}
     )
     weights, scale = replicate_weights(corpus, bootstrap=bootstrap, seed=5)
     return weights.drop(columns="item_id"), scale
