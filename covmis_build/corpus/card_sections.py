@@ -217,6 +217,7 @@ def _sampling(facts: ReleaseFacts, numbers: Statistics) -> Section:
         f"For each claim {drawn.per_claim} posts were expected, with a quota of {drawn.per_kind} per "
         f"{listed(['query type', *drawn.strata_by])} (fewer if there are fewer); {design}. Use the column weight for any "
         "statement about all retrieved posts; unweighted counts reflect the sampling design."
+        + "".join(f"\n\n{sentence}" for sentence in facts.population)
         + (
             f"\n\nSampled but not in the release: {left}."
             if left

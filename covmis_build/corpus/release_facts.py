@@ -140,6 +140,8 @@ class ReleaseFacts:
     """Round → its own labels → the corpus's, if the rounds' labels differ. annotations.csv has the rounds' own."""
     relabelled: Mapping[str, int] = field(default_factory=dict)
     """Round → posts that were labelled again under later labels. Its own report has the agreement on the old ones."""
+    population: Sequence[str] = ()
+    """Which posts the weights and estimates are of, and what is in none of them, as sentences."""
     label_notes: Sequence[str] = ()
     """How the rounds' labels differ, and the shares of labels that only some rounds could give, as sentences."""
     kappa: Coefficient | None = None
@@ -222,7 +224,7 @@ def period(corpus: pd.DataFrame) -> tuple[str, str]:
     return (days[0], days[-1]) if days else ("", "")
 
 
-LATER = ("reworded", "label_sets", "relabelled", "label_notes")
+LATER = ("reworded", "population", "label_sets", "relabelled", "label_notes")
 """Facts that releases before 0.3 do not have: written only where there are any, so that root hashes of older ones hold."""
 
 

@@ -37,7 +37,7 @@ def statistics_html(facts: ReleaseFacts, numbers: Statistics) -> str:
         ),
         page.Section(
             "Estimated shares",
-            "As in covmis estimate: Hájek shares of all kept posts with Wilson intervals over posts, corrected for errors of "
+            "As in covmis estimate: shares of all kept posts with Wilson intervals over posts, corrected for errors of "
             "automatic labels.",
             page.table_html(shares_shown(numbers), names=NAMES)
             + page.table_html(numbers.weights, names=NAMES, digits=2, caption="Weights"),

@@ -74,6 +74,11 @@ class Frame:
         return f"Population: {posts}, represented by {labels}. {rest}, and in no share."
 
     @property
+    def sentences(self) -> tuple[str, ...]:
+        """Return the statement and the notes."""
+        return self.statement, *(f"{note}." for note in self.notes)
+
+    @property
     def notes(self) -> list[str]:
         """Return what is not in the figures, a sentence each."""
         notes = []

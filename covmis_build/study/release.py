@@ -187,6 +187,7 @@ def release(
             label_sets=label_sets_of(now.sets),
             relabelled=relabelled_in(now),
             label_notes=figures.label_notes,
+            population=frame.sentences,
         )
         beside, parts = beside_corpus(study, now, corpus, frozen, facts.sampling, figures.weights)
         texts = frozen.drop_duplicates("item_id").set_index("item_id")["text"]

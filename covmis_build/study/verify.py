@@ -189,7 +189,7 @@ def _check_rounds(manifest: Manifest, files: Mapping[str, bytes], release: Path 
             ]
         checks += _check_sample(frozen, built, settings, manifest)
         corpora = {"the bundle's corpus": bundled_corpus(files)}
-        expected, figures = _weighted(expected, frozen, built, rounds, settings, places, corpora)
+        expected, figures, population = _weighted(expected, frozen, built, rounds, settings, places, corpora)
         if release is not None:
             corpora["the corpus"] = read_corpus(release / "corpus.parquet").assign(text=None)
             if FACTS in files:
@@ -198,6 +198,8 @@ def _check_rounds(manifest: Manifest, files: Mapping[str, bytes], release: Path 
                 )
                 if not manifest.purged and not settings.sampling.strata_by and figures is not None:
                     checks.append(_check_estimates(release, figures))
+                    same = tuple(facts.population) == population
+                    checks.append(Check("the card's population is that of its rounds and tables", same))
         else:
             why = f"{root_of(files[MANIFEST])}; compare it with the card of the release or with the paper"
             first = "it is of the first format; nothing shows that a seal was taken out"
@@ -228,13 +230,16 @@ def _weighted(
     settings: Settings,
     places: Places,
     corpora: Mapping[str, pd.DataFrame],
-) -> tuple[pd.DataFrame, Estimates | None]:
-    """Return the expected corpus as its population weights it, with the estimates; before 0.3 neither was in a release."""
+) -> tuple[pd.DataFrame, Estimates | None, tuple[str, ...]]:
+    """Return the expected corpus as its population weights it, with the estimates and what they are of.
+
+    Before 0.3 none of these was in a release.
+    """
     if expected.empty or any((corpus["in_population"].fillna("") == "").any() for corpus in corpora.values()):
-        return expected.drop(columns=[*WEIGHTED[1:], "in_population"]), None
+        return expected.drop(columns=[*WEIGHTED[1:], "in_population"]), None, ()
     frame = frame_of(Population.TODAY, as_drawn(expected, frozen), frozen, built.get("items"), rounds, places)
     figures = figures_of(places.rounds, rounds, frame, settings)
-    return with_weights(expected, frame.labelled, figures.weights), figures
+    return with_weights(expected, frame.labelled, figures.weights), figures, frame.sentences
 
 
 def _check_estimates(release: Path, again: Estimates) -> Check:
