@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from covmis_build.stats.over_posts import NOTHING_KNOWN, Design, Expected, linear_estimate
+from covmis_build.stats.over_posts import MOST_EXPLAINED, NOTHING_KNOWN, Design, Expected, linear_estimate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 FEWEST_LABELS = 20
 """Minimum number of labels in a domain to use predictions (a rule of thumb)."""
-MOST_EXPLAINED = 0.95
-"""Maximum share of the variance credited to predictions."""
 ROUNDING = 1e-9
 """A smaller range of predictions is rounding noise."""
 

@@ -16,7 +16,6 @@ from covmis_build.annotation.newest import newest, scheme_of_rounds
 from covmis_build.corpus.convert import read_corpus
 from covmis_build.engine import silent
 from covmis_build.errors import InputError, counted, nearest
-from covmis_build.estimation.assisted import MOST_EXPLAINED
 from covmis_build.estimation.differences import LABEL, compared_parts
 from covmis_build.estimation.label_error import answers_table
 from covmis_build.estimation.page import check_formats, written
@@ -28,6 +27,7 @@ from covmis_build.evaluation.label_files import read_rows
 from covmis_build.records import Estimand
 from covmis_build.sampling import audit as audits
 from covmis_build.sampling.ledger import read_ledger
+from covmis_build.stats.over_posts import MOST_EXPLAINED
 from covmis_build.stats.regression import LOGISTIC
 from covmis_build.study.labelled import labelled_items
 from covmis_build.study.later_labels import with_later_labels
