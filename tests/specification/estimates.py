@@ -80,6 +80,15 @@ def known_sizes(sample, pool, size, pool_size):
     return cells, np.array([sizes[cell] / drawn[cell] for cell in cells]), chance
 
 
+def of_few_labels(sample, pool, pool_size):
+    """The share of the posts whose claims have fewer than two labels: above a tenth, only claims have intervals.
+
+    [guides/estimates]
+    """
+    known = totals(pool.claim, pool_size / pool.p_claim)
+    return sum(size for claim, size in known.items() if sum(sample.claim == claim) < 2) / sum(known.values())
+
+
 def totals(names, values):
     """The sum of the values of each name. [explanation/intervals]"""
     return {name: float(values[names == name].sum()) for name in sorted(set(names))}
@@ -191,7 +200,7 @@ def share(sample, pool, label, *, times, part=""):
         df = min(df, random.sum() - len(set(cells[random])))
     if math.isinf(df) and expected > 0:
         df = 0
-    if n_eff < 2 or df < 1 - 1e-9:
+    if n_eff < 2 or df < 1 - 1e-9 or (part in {"", AVERAGE} and of_few_labels(sample, pool, pool_size) > 0.1):
         return u, math.sqrt(v), math.nan, math.nan
     own = u * (1 - u) / v if 0 < u < 1 and v > 1e-18 else math.inf
     low, high = wilson(u, max(1, min(own, n_eff)), df)
