@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 TOKEN = "token-of-nobody"
 NUMBER = AUTHOR.rpartition(":")[2]
 KEPT_IDS = re.compile(
-    r"annotation/(rounds|recall|discarded)/.*\.(parquet|jsonl?)|queries/purge\.csv|ids\.csv|.*\.lock"
+    r"annotation/(rounds|recall|discarded)/.*\.(parquet|jsonl?)|queries/purge\.csv|ids\.csv|labels\.csv|.*\.lock"
 )
 """Where ids may stay: the list itself, frozen rounds whose seals need them, and a user's own file, which is named."""
 

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from covmis_build.options import Cleaning
 
 COUNTED = """
-SELECT *, CASE WHEN step_so_far = '' AND {too_few} THEN '{name}' ELSE step_so_far END AS step
+SELECT *, CASE WHEN step_so_far <> '' OR NOT ({too_few}) THEN step_so_far
+    WHEN step_before = '{not_found}' THEN step_before ELSE '{name}' END AS step
 FROM (SELECT *,
         COUNT(CASE WHEN step_so_far = '' AND ranked = 0 THEN 1 END) OVER (PARTITION BY claim_id) AS posts_left
       FROM steps) AS counted"""
@@ -29,6 +30,6 @@ STEP = Step(
 )
 
 
-def counted(options: Cleaning) -> str:
+def counted(options: Cleaning, not_found: str) -> str:
     """Return the SQL that adds this step to the others'."""
-    return COUNTED.format(name=STEP.name, too_few=STEP.drops(options))
+    return COUNTED.format(name=STEP.name, too_few=STEP.drops(options), not_found=not_found)

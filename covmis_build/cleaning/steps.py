@@ -101,11 +101,11 @@ OF_POST, OF_GROUP = (
 """The probability that the item's post stays with this claim; within claims, that a post of its group does."""
 
 STEP_OF_PAIR = """
-SELECT claim_id, post_id, frozen, first_claim, detected_language, least_length, group_id, group_size, group_items,
+SELECT claim_id, post_id, frozen, first_claim, step_before, detected_language, least_length, group_id, group_size, group_items,
   CASE WHEN elsewhere = 1 THEN nearest ELSE first_post END AS kept,
   CASE WHEN elsewhere = 1 OR nearest = first_post THEN similarity END AS similarity,
   CASE WHEN lost = 0 THEN kinds ELSE first_kinds END AS kinds,
-  {p_claim} AS p_claim,
+  CASE WHEN lost = 0 THEN n_claims ELSE first_n_claims END AS n_claims, {p_claim} AS p_claim,
   CASE WHEN lost = 0 THEN ranked ELSE first_ranked END AS ranked,
   MAX(stays) OVER (PARTITION BY claim_id, group_id) AS represented,
   CASE WHEN stays = 1 THEN '' WHEN lost = 1 THEN step_before ELSE '{near_duplicates}' END AS step_so_far
@@ -197,7 +197,7 @@ def clean(
         ),
         grouped=grouped,
     )
-    counted = engine.sql(minimum.counted(options), steps=steps)
+    counted = engine.sql(minimum.counted(options, NOT_FOUND), steps=steps)
     kept = engine.sql(KEPT, counted=counted, pairs=pairs)
     items = engine.map(partial(as_items, seed=seed), kept, ITEMS)
     items = engine.sql("SELECT * FROM items ORDER BY item_id", items=items)

@@ -22,7 +22,7 @@ from covmis_build.estimation.page import check_formats, written
 from covmis_build.estimation.predictions import Predictions, check_not_leaked, cross_fitted, predictions_for
 from covmis_build.estimation.regression import FORMATS, Formula, Regression, regression, with_covariates
 from covmis_build.estimation.scopes import check_scopes, untimed
-from covmis_build.estimation.shares import Estimates, estimates, with_parts
+from covmis_build.estimation.shares import WEIGHTS, Estimates, estimates, with_parts
 from covmis_build.evaluation.label_files import read_rows
 from covmis_build.records import Estimand
 from covmis_build.sampling import audit as audits
@@ -307,6 +307,11 @@ def regress(  # noqa: PLR0913 - every option is named
     sizes = 1 / rows["p_claim"].to_numpy(float)
     if of == Estimand.POSTS:
         sizes = sizes * rows["group_size"].to_numpy(float)
+    if (
+        predictions is None
+    ):  # weights as for shares; with predictions all posts count, and their number needs no estimate
+        weights = figures_of(study.places.rounds, rounds, frame, settings).weights
+        sizes = weights[WEIGHTS[Estimand(of)]].to_numpy(float) * gold["p_sample"].to_numpy(float)
     fitted = regression(
         asked,
         np.asarray(told, dtype=np.float64),

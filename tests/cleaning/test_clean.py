@@ -204,6 +204,10 @@ def test_frozen_items_represent_what_is_found_today(scope):
     assert ("x:again", "x:gone") in rows(dropped, "post_id", "kept_instead")
     assert not any(post in {"x:lost", "x:gone"} for _, _, post in fates)
     assert ("claim", "b", "") not in fates
+    few = replace(ALL, scope=scope, minimum_posts=100)  # what is not found is not dropped either
+    items, dropped, _ = cleaned(hits, posts, few, frozen=frozen)
+    assert not len(items)
+    assert not any(post in {"x:lost", "x:gone"} for _, _, post in dropped_as(dropped))
 
 
 def test_what_is_like_another_claims_post_is_counted_or_labelled_for_its_own():
