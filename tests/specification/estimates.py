@@ -73,18 +73,15 @@ def known_sizes(sample, pool, size, pool_size):
             cells[sure] = pool_cells[all_sure] = f"{claim} certain"
             mine, theirs = mine & ~sure, theirs & ~all_sure
         kinds = joined(Counter(sample.kind[mine]), totals(pool.kind[theirs], 1 / pool.p_claim[theirs]))
-        cells[mine] = [f"{claim} of {kinds[kind]}" for kind in sample.kind[mine]]
-        pool_cells[theirs] = [f"{claim} of {kinds[kind]}" for kind in pool.kind[theirs]]
+        for of, here, one in ((cells, mine, sample), (pool_cells, theirs, pool)):
+            of[here] = [f"{claim} of {kinds[kind]}" for kind in one.kind[here]]
     sizes, drawn = totals(pool_cells, known), totals(cells, weight)
     chance = totals(pool_cells, (1 - pool.p_claim) / pool.p_claim**2 * pool_size**2)
     return cells, np.array([sizes[cell] / drawn[cell] for cell in cells]), chance
 
 
 def of_few_labels(sample, pool, pool_size):
-    """The share of the posts whose claims have fewer than two labels: above a tenth, only claims have intervals.
-
-    [guides/estimates]
-    """
+    """The share of posts of claims with fewer than two labels: above a tenth, only claims have intervals. [guides/estimates]"""
     known = totals(pool.claim, pool_size / pool.p_claim)
     return sum(size for claim, size in known.items() if sum(sample.claim == claim) < 2) / sum(known.values())
 
@@ -100,11 +97,10 @@ def joined(labels, sizes):
     [explanation/intervals]
     """
     members, sizes = {name: [name] for name in sorted(sizes)}, dict(sizes)
-    labels = {name: labels.get(name, 0) for name in sizes}
+    labels = Counter(labels)
     while len(members) > 1 and min(labels[name] for name in members) < 2:
         least = min((name for name in members if labels[name] < 2), key=lambda name: (sizes[name], name))
-        others = [name for name in members if name != least]
-        near = min(others, key=lambda name: (abs(sizes[name] - sizes[least]), name))
+        near = min(members.keys() - {least}, key=lambda name: (abs(sizes[name] - sizes[least]), name))
         members[near] += members.pop(least)
         labels[near] += labels[least]
         sizes[near] += sizes[least]
@@ -128,12 +124,10 @@ def of_known_size(z, sample, size, known):
 
 def between_cells(y, s, cells):
     """The part of the variance of y that lies between cells, at most .95. [explanation/intervals]"""
-    within = whole = 0.0
-    for cell in set(cells):
-        here = cells == cell
-        if s[here].sum() > 0:
-            within += float(np.sum((s * (y - np.average(y[here], weights=s[here])) ** 2)[here]))
-            whole += float(np.sum((s * (y - np.sum(s * y)) ** 2)[here]))
+    weight = totals(cells, s)
+    sums = totals(cells, s * y)
+    means = np.array([sums[cell] / (weight[cell] or 1) for cell in cells])
+    within, whole = (float(np.sum(s * (y - middle) ** 2)) for middle in (means, np.sum(s * y)))
     return min(0.95, max(0.0, 1 - within / whole)) if whole else 0.0
 
 
