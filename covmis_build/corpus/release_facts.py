@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build import options
 from covmis_build.corpus.release import LeftOut  # noqa: TC001 - as above
-from covmis_build.corpus.reworded import Reworded  # noqa: TC001 - as above
+from covmis_build.corpus.reworded import Reworded, named_rounds
 from covmis_build.stats.intervals import Interval  # noqa: TC001 - as above
 
 if TYPE_CHECKING:
@@ -113,8 +113,7 @@ class Difference:
     rounds: tuple[str, ...]
 
     def __str__(self) -> str:
-        rounds = f"round{'s' * (len(self.rounds) > 1)} {', '.join(self.rounds)}"
-        return f"{self.setting} was {self.then} for {rounds} and is {self.now} now"
+        return f"{self.setting} was {self.then} for {named_rounds(self.rounds)} and is {self.now} now"
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,5 +20,13 @@ class Reworded:
     rounds: tuple[str, ...]
 
     def __str__(self) -> str:
-        rounds = f"round{'s' * (len(self.rounds) > 1)} {', '.join(self.rounds)}"
-        return f"the text of claim {self.claim} was changed after {rounds}"
+        return f"the text of claim {self.claim} was changed after {named_rounds(self.rounds)}"
+
+
+def named_rounds(rounds: Sequence[str]) -> str:
+    """Name these rounds in a sentence.
+
+    >>> named_rounds(["001"]), named_rounds(["001", "002"])
+    ('round 001', 'rounds 001, 002')
+    """
+    return f"round{'s' * (len(rounds) > 1)} {', '.join(rounds)}"

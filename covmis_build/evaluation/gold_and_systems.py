@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PROBABILITIES = ("p_claim", "p_sample")
+POPULATION = "in_population"
 """Columns of a corpus whose product is an item's inclusion probability."""
 SYSTEM = "system"
 """Default name of a single system."""
@@ -105,6 +106,18 @@ class GoldAndSystems:
                     remedy="Or use probabilities = none",
                 ) from None
         return product
+
+    def remarks(self, probabilities: Any) -> tuple[str, ...]:
+        """Return what weighted figures need said: rows of a corpus that its own weights leave out still count in them."""
+        if probabilities is None or self.table is None or POPULATION not in self.table.table.columns:
+            return ()
+        inside = self.table.table[POPULATION]
+        outside = int((inside == "no").sum())
+        told = (
+            f"{outside:,} of {len(inside):,} items are no longer among the posts that the study's queries find ({POPULATION} is "
+            "no); weighted figures count them, too."
+        )
+        return (told,) if outside else ()
 
     def _own_probabilities(self) -> list[str] | None:
         names = [] if self.table is None else [str(name) for name in self.table.table.columns]

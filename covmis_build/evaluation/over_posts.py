@@ -179,6 +179,7 @@ def score_over_posts(  # noqa: PLR0913 - every option is named
         undefined=undefined,
     )
     _check_order(chosen)
+    remarks: tuple[str, ...] = ()
     if design is None:
         given_chances = given.probabilities(probabilities)
         if given_chances is None:
@@ -188,6 +189,7 @@ def score_over_posts(  # noqa: PLR0913 - every option is named
             )
         chances = numbers_of_items(given_chances, joined, "probabilities", most=1.0)
         design = made_design(chances)
+        remarks = given.remarks(given_chances)
     if copies is None and given.table is not None and "group_size" in given.table.table.columns:
         copies = "group_size"
     sizes: dict[str, Array | None] = {UNIQUE_POSTS: None}
@@ -231,7 +233,7 @@ def score_over_posts(  # noqa: PLR0913 - every option is named
                 }
                 for measure, figure in figures.items()
             ]
-    return ScoresOverPosts(pd.DataFrame(rows), level, title)
+    return ScoresOverPosts(pd.DataFrame(rows), level, title, remarks)
 
 
 def _check_order(chosen: Setting) -> None:

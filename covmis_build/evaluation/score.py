@@ -112,6 +112,7 @@ def score(  # noqa: PLR0913 - every option is named, and most calls need three
         claims=claims,
         undefined=undefined,
         study=title,
+        remarks=given.remarks(given_chances),
     )
 
 

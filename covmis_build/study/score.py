@@ -6,7 +6,6 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from covmis_build import storage
 from covmis_build.annotation import round_folder
 from covmis_build.annotation.newest import newest
 from covmis_build.errors import UnknownName, nearest
@@ -15,6 +14,7 @@ from covmis_build.evaluation.gold_and_systems import PROBABILITIES, check_ids, w
 from covmis_build.evaluation.over_posts import score_over_posts
 from covmis_build.evaluation.score import score as score_systems
 from covmis_build.study.labelled import labelled_items
+from covmis_build.study.population import Population, frame_of, pool_of
 from covmis_build.study.round_settings import settings_of_rounds, with_all_draws
 
 if TYPE_CHECKING:
@@ -56,17 +56,25 @@ def score(
     check_ids(systems, set(labelled["item_id"]), scheme.values)
     if not sets.same:
         systems = with_labels(systems, sets.of_any_round(), sets.sets[-1].labels)
+    pool = pool_of(study)
     if check_over(over) is Over.POSTS:
+        frozen = with_all_draws(study.places.rounds, rounds, study.settings.labels.changes)
+        frame = frame_of(Population.TODAY, labelled, frozen, pool, rounds, study.places)
         del own["clusters"]
-        design = design_of_gold(study, labelled)
-        over_posts = score_over_posts(labelled, systems, design=design, **{**own, **options})
-        return replace(over_posts, remarks=tuple(sets.notes))
+        # predictions for items outside the population were checked above, and are no error
+        own |= {"extra": "ignore"} if frame.outside else {}
+        design = design_of_gold(study, frame.labelled)
+        over_posts = score_over_posts(frame.labelled, systems, design=design, **{**own, **options})
+        return replace(over_posts, remarks=(*frame.sentences, *sets.notes))
+    if pool is not None:
+        inside = labelled["item_id"].isin(set(pool["item_id"]))
+        labelled = labelled.assign(in_population=inside.map({True: "yes", False: "no"}))
     said: dict[str, list[str]] = {}
     for item, _, label in now.said_by_people():
         said.setdefault(item, []).append(label)
     people = said or None
     scores = score_systems(labelled, systems, **{**own, "people": people, **options})
-    return replace(scores, remarks=tuple(sets.notes))
+    return replace(scores, remarks=(*scores.remarks, *sets.notes))
 
 
 def check_over(over: str) -> Over:
@@ -87,7 +95,5 @@ def design_of_gold(study: OfStudy, corpus: pd.DataFrame) -> Design | None:
     drawn = corpus.assign(
         **{name: known[name].to_numpy() for name in ("design", "p_claim", "p_sample", "kind")}
     )
-    path = study.places.table("items")
-    pool = storage.read_table(path, "items") if path.is_file() else None
     settings, _ = settings_of_rounds(study.settings, rounds)
-    return design_in_pool(drawn, pool, settings.sampling)
+    return design_in_pool(drawn, pool_of(study), settings.sampling)

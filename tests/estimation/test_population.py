@@ -163,3 +163,19 @@ def test_no_labelled_post_is_left(study):
     with pytest.raises(InputError, match="none of the labelled posts is found by a query today"):
         study.estimate()
     assert study.estimate(population="drawn").population == "drawn"
+
+
+def test_scores_over_posts_are_of_the_same_posts(study):
+    """A system's measures over all posts leave out what no query finds; those of the sample say that they do not."""
+    gold = study.gold().set_index("item_id")["label"]
+    before = study.score({"favor": dict.fromkeys(gold.index, "favor")}, over="posts", measures=["accuracy"])
+    claim = study.items["claim_id"].iloc[0]
+    change_claims(study, lambda row: None if row["claim_id"] == claim else row)
+    study.run()
+    systems = {"favor": dict.fromkeys(gold.index, "favor")}
+    after = study.score(systems, over="posts", measures=["accuracy"])
+    lost = int((gold.index.str.partition("|").get_level_values(0) == claim).sum())
+    assert after.to_frame()["n"].iloc[0] == before.to_frame()["n"].iloc[0] - lost
+    assert f"{lost} of {len(gold)} labelled posts are no longer found" in after.how
+    told = study.score(systems, measures=["accuracy"]).notes
+    assert any(f"{lost} of {len(gold)} items are no longer among the posts" in note for note in told)
