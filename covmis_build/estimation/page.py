@@ -66,7 +66,9 @@ def _plain(value: Any) -> Any:
 
 def _estimates_page(figures: Estimates, title: str = "") -> str:
     """Return the estimates as a page: methods, plots of each label on one scale, and tables."""
-    sections = [Section("In words", "\n\n".join(figures.sentences))]
+    warnings = "\n\n".join(f"{warning}." for warning in figures.warnings)
+    sections = [Section("Warnings", warnings)] if warnings else []
+    sections.append(Section("In words", "\n\n".join(figures.sentences)))
     unique = figures.shares[figures.shares["estimand"] == Estimand.UNIQUE_POSTS]
     for label in unique["label"].unique():
         rows = unique[unique["label"] == label]

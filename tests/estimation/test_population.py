@@ -106,6 +106,10 @@ def test_a_narrower_query_moves_the_shares(study):
     assert now["n"].iloc[0] < was["n"].iloc[0]
     assert after.population == "today"
     assert any("labelled posts are no longer found by any query" in note for note in after.warnings)
+    page = study.places.folder / "estimates.html"
+    study.estimate(out=[page])
+    assert "labelled posts are no longer found by any query" in page.read_text("utf-8")
+    assert after.to_dict()["warnings"] == list(after.warnings)
     then = study.estimate(by="claim", population="drawn")
     assert then.shares["share"].tolist() == before.shares["share"].tolist()
     assert "that could be drawn when the rounds were opened" in then.methods[0]
