@@ -1,4 +1,4 @@
-"""Create a study: default settings and the template's files."""
+"""Create a study: default settings and the template's files, with a guideline for its labels."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from covmis_build import storage
+from covmis_build.annotation.first_guideline import first_guideline
 from covmis_build.errors import InputError
-from covmis_build.options import Cleaning
-from covmis_build.places import STUDY_TOML
+from covmis_build.options import Cleaning, Labels
+from covmis_build.places import STUDY_TOML, Places
 from covmis_build.settings import Settings, settings_toml
 
 if TYPE_CHECKING:
@@ -20,20 +21,32 @@ OF_NEW = Cleaning(scope="claim")
 """A text that several claims find is labelled for each; the default, as in the paper, is one label for the whole study."""
 
 
+USUAL = Labels()
+
+
 def is_study(folder: Path) -> bool:
     """True if this folder contains a study."""
     return (folder / STUDY_TOML).is_file()
 
 
-def new_study(folder: Path, title: str, own: Mapping[Path, bytes] | None = None) -> list[str]:
-    """Create a study in this empty or new folder. Returns the names of its files.
+def new_study(
+    folder: Path,
+    title: str,
+    own: Mapping[Path, bytes] | None = None,
+    *,
+    labels: Labels = USUAL,
+    cleaning: Cleaning = OF_NEW,
+) -> list[str]:
+    """Create a study with these labels in this empty or new folder. Returns the names of its files.
 
     `own` are additional files, or replacements of template files. An attempt that was interrupted is completed; one that
     was completed, and nothing changed since, changes nothing. study.toml is written last.
     """
     template = _texts(files("covmis_build") / "template")
     texts = {folder / name: text.encode() for name, text in template} | dict(own or {})
-    settings = Settings(title or folder.name, cleaning=OF_NEW)
+    guideline = Places(folder).guideline
+    texts[guideline] = first_guideline(texts[guideline].decode(), labels.values).encode()
+    settings = Settings(title or folder.name, cleaning=cleaning, labels=labels)
     texts[folder / STUDY_TOML] = settings_toml(settings, explained=True).encode()
     there = [path for path in folder.rglob("*") if not path.is_dir()]
     half = [path for path in there if storage.is_unfinished(path)]

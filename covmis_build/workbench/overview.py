@@ -10,6 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import PlainTextResponse
 
 from covmis_build.errors import CovmisError, UnknownName
+from covmis_build.settings import labels_of
 from covmis_build.study import verbs
 from covmis_build.study.new import is_study, new_study
 from covmis_build.workbench.bench import Bench, back_to, bench_of, form_of
@@ -83,9 +84,12 @@ async def new(request: Request) -> Response:
     """Make the study in its empty folder."""
     bench, form = bench_of(request), await form_of(request)
     title = form.get("title", "").strip() or bench.folder.name
-    await run_in_threadpool(new_study, bench.folder, title)
+    labels = form.get("labels", "").strip()
+    await run_in_threadpool(new_study, bench.folder, title, labels=labels_of(labels))
     name = bench.folder.name
-    bench.note("new", name, "--title", title, python=f"study = covmis.new_study({name!r}, title={title!r})")
+    words = ("--labels", labels) if labels else ()
+    options = f"title={title!r}" + (f", labels={labels!r}" if labels else "")
+    bench.note("new", name, "--title", title, *words, python=f"study = covmis.new_study({name!r}, {options})")
     return back_to("/posts")
 
 
