@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from covmis_build.annotation.guideline import mentioned, undefined
-from covmis_build.settings import TABLES, Settings, labels_of, settings_toml
+from covmis_build.settings import TABLES, Settings, settings_toml
 from covmis_build.study.new import OF_NEW, new_study
 from covmis_build.study.study import read_study
 
@@ -93,7 +93,7 @@ def test_new_tells_as_json_what_it_made(tmp_path):
 
 
 def test_the_guideline_of_a_new_study_waits_for_a_definition_of_each_label_of_its_own(tmp_path):
-    new_study(tmp_path / "s", "", labels=labels_of("a favor, en contra, neither"))
+    new_study(tmp_path / "s", "", labels="a favor, en contra, neither")
     study = read_study(tmp_path / "s")
     text = study.places.guideline.read_text("utf-8")
     assert study.settings.labels.values == ("a favor", "en contra", "neither")

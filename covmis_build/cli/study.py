@@ -42,10 +42,9 @@ def new(
     """
     if source:
         return rebuild_published(folder, source, published, title=title, releases=releases)
-    from covmis_build.settings import labels_of
     from covmis_build.study.new import new_study
 
-    files = new_study(folder, title, labels=labels_of(labels))
+    files = new_study(folder, title, labels=labels)
     words = f"Made {folder}/. Next: read {folder}/README.md, then `cd {folder}` and `covmis status`."
     return PlainResult({"folder": str(folder), "title": title or folder.name, "files": files}, [words])
 

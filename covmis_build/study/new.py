@@ -8,20 +8,17 @@ from typing import TYPE_CHECKING
 from covmis_build import storage
 from covmis_build.annotation.first_guideline import first_guideline
 from covmis_build.errors import InputError
-from covmis_build.options import Cleaning, Labels
+from covmis_build.options import Cleaning
 from covmis_build.places import STUDY_TOML, Places
-from covmis_build.settings import Settings, settings_toml
+from covmis_build.settings import Settings, labels_of, settings_toml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
 OF_NEW = Cleaning(scope="claim")
 """A text that several claims find is labelled for each; the default, as in the paper, is one label for the whole study."""
-
-
-USUAL = Labels()
 
 
 def is_study(folder: Path) -> bool:
@@ -34,19 +31,20 @@ def new_study(
     title: str,
     own: Mapping[Path, bytes] | None = None,
     *,
-    labels: Labels = USUAL,
+    labels: Sequence[str] | str = (),
     cleaning: Cleaning = OF_NEW,
 ) -> list[str]:
-    """Create a study with these labels in this empty or new folder. Returns the names of its files.
+    """Create a study with these labels (default: the usual ones) in this empty or new folder. Returns the names of its files.
 
     `own` are additional files, or replacements of template files. An attempt that was interrupted is completed; one that
     was completed, and nothing changed since, changes nothing. study.toml is written last.
     """
+    scheme = labels_of(labels)
     template = _texts(files("covmis_build") / "template")
     texts = {folder / name: text.encode() for name, text in template} | dict(own or {})
     guideline = Places(folder).guideline
-    texts[guideline] = first_guideline(texts[guideline].decode(), labels.values).encode()
-    settings = Settings(title or folder.name, cleaning=cleaning, labels=labels)
+    texts[guideline] = first_guideline(texts[guideline].decode(), scheme.values).encode()
+    settings = Settings(title or folder.name, cleaning=cleaning, labels=scheme)
     texts[folder / STUDY_TOML] = settings_toml(settings, explained=True).encode()
     there = [path for path in folder.rglob("*") if not path.is_dir()]
     half = [path for path in there if storage.is_unfinished(path)]

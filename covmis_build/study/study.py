@@ -1151,10 +1151,9 @@ def _several(names: str | Iterable[str]) -> list[str]:
 
 def new_study(folder: Path | str, *, title: str = "", labels: Sequence[str] | str = ()) -> Study:
     """Create a study's folder: settings, an example claim list, a guideline that is to define these labels, and a README."""
-    from covmis_build.settings import labels_of
     from covmis_build.study.new import new_study
 
-    new_study(Path(folder), title, labels=labels_of(labels))
+    new_study(Path(folder), title, labels=labels)
     return open_study(folder)
 
 

@@ -10,7 +10,6 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import PlainTextResponse
 
 from covmis_build.errors import CovmisError, UnknownName
-from covmis_build.settings import labels_of
 from covmis_build.study import verbs
 from covmis_build.study.new import is_study, new_study
 from covmis_build.workbench.bench import Bench, back_to, bench_of, form_of
@@ -85,7 +84,7 @@ async def new(request: Request) -> Response:
     bench, form = bench_of(request), await form_of(request)
     title = form.get("title", "").strip() or bench.folder.name
     labels = form.get("labels", "").strip()
-    await run_in_threadpool(new_study, bench.folder, title, labels=labels_of(labels))
+    await run_in_threadpool(new_study, bench.folder, title, labels=labels)
     name = bench.folder.name
     words = ("--labels", labels) if labels else ()
     options = f"title={title!r}" + (f", labels={labels!r}" if labels else "")
