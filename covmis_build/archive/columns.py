@@ -310,14 +310,14 @@ def _ask_for_ids(understood: Understood, repeats: _Repeats, given: int) -> None:
     if repeats.count < FEWEST_REPEATS or repeats.count <= MANY_REPEATS * given:
         return
     names = ", ".join(understood.taken["id"])
-    found = f"{repeats.count:,} of {given:,} rows have the {names} of an earlier row and another text, as {repeats.example}"
+    repeated = f"{repeats.count:,} of {given:,} rows have the {names} of an earlier row and another text, as {repeats.example}"
     if understood.rule.id is None:
         understood.questions.append(
-            f"{found}: these rows would be left out.{IN_SETTINGS}"
+            f"{repeated}: these rows would be left out.{IN_SETTINGS}"
             f'id = "COLUMN" that differs by post, id = "row" (the row\'s number), or id = "{names}" if they are'
         )
     else:
-        understood.notes.append(f"{found}: the first row of each id counts")
+        understood.notes.append(f"{repeated}: the first row of each id counts")
 
 
 def _look_at_values(understood: Understood, table: Table, path: Path | str, claims: AbstractSet[str]) -> None:
