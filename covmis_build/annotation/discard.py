@@ -72,7 +72,7 @@ def _remove_guidelines(rounds: Path, kind: RoundKind) -> None:
     """Remove the versions of the guideline that no round of this kind was sent out with."""
     used: set[str] = set()
     for round_ in record.rounds_of_kind(rounds, kind):
-        used |= {round_.guideline, *(sent.version for sent in round_.about.guidelines)}
+        used |= {round_.guideline, *(sent.version for sent in round_.guidelines)}
         used |= set(round_.labels()["guideline"])
     for path in (kind.folder(rounds) / "guidelines").glob("*.md"):
         if path.stem not in used:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from covmis_build.addresses import place
-from covmis_build.archive import columns, formats, streams
+from covmis_build.archive import columns, formats, streams, whose
 from covmis_build.archive.columns import Understood
 from covmis_build.archive.forgetting import PURGED, Forget
 from covmis_build.archive.formats.decoding import Posts
@@ -183,7 +183,7 @@ def _of_tool(table: Table, known: str, tool: formats.TableTool, name: str) -> Un
     native = [cells[at].strip() for _, cells, problem in table.rows() if not problem]
     understood.rows, understood.taken = len(native), {"id": [table.header[at]]}
     check_ids(
-        name, [id_ for id_ in native if id_.isdigit()], addressed=partial(columns.in_addresses, table, at)
+        name, [id_ for id_ in native if id_.isdigit()], addressed=partial(whose.in_addresses, table, at)
     )
     return understood
 

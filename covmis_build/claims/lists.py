@@ -15,7 +15,7 @@ from covmis_build.claims.list_columns import LIAR_COLUMNS, NAMELESS, PRESETS, Ma
 from covmis_build.errors import InputError, counted, nearest
 from covmis_build.files.columns import OWN_CLAIMS, column_of, folded, need
 from covmis_build.files.contents import text_of
-from covmis_build.files.ids import NOTHING, check_ids, check_rounded
+from covmis_build.files.ids import NOTHING, check_ids, check_rounded, not_of_x
 from covmis_build.files.json_rows import documents
 from covmis_build.files.reading import Sheet, read_table, sheet_of
 from covmis_build.files.table import values_of
@@ -264,7 +264,18 @@ def _claims(
         notes.append(f"ids are those of the first column, which has no name, as '{next(iter(claims), '')}'")
     check_rounded(path, sheet.rounded, [columns[name] for name in ("claim_id", "posts") if name in columns])
     check_ids(path, list(alone.values()), rows=alone)  # spreadsheets round a number that is alone in its cell
+    _check_platform(path, [post.post_id for post in posts])
     return list(claims.values()), sorted(posts)
+
+
+def _check_platform(path: Path | str, post_ids: Sequence[str]) -> None:
+    """Refuse posts of other platforms among posts of X."""
+    if why := not_of_x([post_id.removeprefix("x:") for post_id in post_ids]):
+        raise InputError(
+            why,
+            file=path,
+            remedy="Remove the column of posts from the list; only X's posts can be given with claims",
+        )
 
 
 def _in_lines(cell: str) -> str:

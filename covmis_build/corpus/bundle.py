@@ -48,6 +48,7 @@ PLAIN = (
 )
 ROUND_FILES = (
     "round.json",
+    "sent.jsonl",
     "guideline.md",
     "report.json",
     "seal.json",

@@ -107,7 +107,7 @@ def estimate(  # noqa: PLR0913 - every option is named
         between=compared,
     )
     if recall_rounds := round_folder.rounds_of_kind(study.places.rounds, round_folder.RoundKind.RECALL):
-        report = report_of_rounds(recall_rounds, study.gold(), settings.labels, level=level)
+        report = report_of_rounds(recall_rounds, study.gold(), settings.labels, study.places, level=level)
         figures = figures.with_frame(report)
     warnings = [
         f"{difference}; the estimates are for the settings that the rounds were drawn with"

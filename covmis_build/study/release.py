@@ -268,7 +268,7 @@ def _facts(
         data_statement=data_statement_of(study, options.data_statement),
         licence_text=licence_text(study, options.licence),
         stages=[StageFacts(*stage) for stage in built_tables(study)],
-        recall=recall_sentences(_recall_rounds(study.places.rounds), gold, settings.labels),
+        recall=recall_sentences(_recall_rounds(study.places.rounds), gold, settings.labels, study.places),
     )
 
 

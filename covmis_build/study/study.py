@@ -1149,11 +1149,11 @@ def _several(names: str | Iterable[str]) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
 
 
-def new_study(folder: Path | str, *, title: str = "") -> Study:
-    """Create a study's folder: settings, an example claim list, a guideline and a README."""
+def new_study(folder: Path | str, *, title: str = "", labels: Sequence[str] | str = ()) -> Study:
+    """Create a study's folder: settings, an example claim list, a guideline that is to define these labels, and a README."""
     from covmis_build.study.new import new_study
 
-    new_study(Path(folder), title)
+    new_study(Path(folder), title, labels=labels)
     return open_study(folder)
 
 

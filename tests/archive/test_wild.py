@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import tomllib
+from decimal import Decimal
 
 import pytest
 from hypothesis import given
@@ -113,9 +114,39 @@ def test_rounding_is_found_and_genuine_ids_are_not_accused(numbers, seed):
     for broken in (
         [float(number) for number in genuine],
         [round(number, -(len(str(number)) - 15)) for number in genuine],
+        [int(Decimal(repr(float(number)))) for number in genuine],
+        [int(Decimal(f"{float(number):.16g}")) for number in genuine],
     ):
         with pytest.raises(BrokenIds):
             check_ids("f.csv", [str(int(number)) for number in broken])
+
+
+def test_ids_that_javascript_rounded_are_refused_or_read_from_their_rows_addresses(tmp_path):
+    genuine = [1_252_934_402_983_763_001 + at * 2**30 * 919 for at in range(20)]
+    rounded = [int(Decimal(repr(float(number)))) for number in genuine]
+    with pytest.raises(
+        BrokenIds, match="all 20 long ids, as 1252934402983763000, have the digits of numbers that JavaScript"
+    ):
+        check_ids("f.csv", list(map(str, rounded)))
+    path = tmp_path / "posts.csv"
+    rows = (
+        f"{short},text {whole},https://x.com/someone/status/{whole}"
+        for short, whole in zip(rounded, genuine, strict=True)
+    )
+    path.write_text("\n".join(["id,text,link", *rows]))
+    (file,) = look(path).files
+    assert not file.questions
+    assert [post.post_id for post in posts_of(path, ())] == [f"x:{whole}" for whole in genuine]
+
+
+@pytest.mark.parametrize(
+    ("column", "digits"), [("tweet_id", 6_924_226_890_000_000_001), ("id", 4_496_000_000_000_001)]
+)
+def test_ids_that_cannot_be_of_x_are_asked_for(tmp_path, column, digits):
+    path = tmp_path / "posts.csv"
+    path.write_text("\n".join([column, *(str(digits + at * 10**9) for at in range(30)), ""]))
+    (file,) = look(path).files
+    assert "30 of 30 ids" in file.questions[0]
 
 
 def test_as_few_as_twenty_ids_that_floats_hold_exactly_are_refused():
