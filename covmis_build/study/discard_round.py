@@ -77,7 +77,7 @@ def discard_round(study: OfStudy, number: str, *, archive: bool) -> Discarded:
             begun = ""  # an earlier round of this number
         goes_to = begun or (_free(places.discarded) if archive else NOWHERE)
         kept = places.discarded / goes_to if archive else None
-        with asked.making(goes_to, lambda: not items.exists()):
+        with asked.making(goes_to, lambda: not items.exists() or (kept is not None and kept.exists())):
             stages = built_with_rounds(places, study.settings) if not kind else []
             void(places, stages)  # first: else tables built with the round could outlive it
             ledger = read_ledger(places.rounds)
