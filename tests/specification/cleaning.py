@@ -82,9 +82,9 @@ def language_of(post, source):
 
 def language_fits(language, settings):
     """A wanted language or a variety of one; `undetermined` decides over posts without a language. [guides/cleaning]"""
-    if not language:
-        return settings["undetermined"] == "keep"
     wanted = settings["languages"]
+    if not language:
+        return not wanted or settings["undetermined"] == "keep"
     return not wanted or language in wanted or language.partition("-")[0] in wanted
 
 
