@@ -61,9 +61,26 @@ def addresses(cell: str, separator: str = "") -> list[str]:
         ]
     else:
         parts = re.split(r"[\s|]+|[,;]\s*(?=https?://)", cell)
-    return list(
-        dict.fromkeys(part.strip() for part in parts if part.strip().startswith(("http://", "https://")))
-    )
+    return list(dict.fromkeys(filter(None, (_with_scheme(part.strip()) for part in parts))))
+
+
+_BARE_ADDRESS = re.compile(
+    r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,24}(?::\d+)?(?:/\S*)|www\.(?:[\w-]+\.)+[a-z]{2,24}",
+    re.IGNORECASE,
+)
+"""A URL without its beginning: a host and a path, or a host that begins with www."""
+
+
+def _with_scheme(part: str) -> str:
+    """Return a URL of a column of URLs with its scheme; empty for other words.
+
+    >>> _with_scheme("example.org/a"), _with_scheme("www.example.org"), _with_scheme("//example.org/a"), _with_scheme("none")
+    ('https://example.org/a', 'https://www.example.org', 'https://example.org/a', '')
+    """
+    if part.startswith(("http://", "https://")):
+        return part
+    bare = part.removeprefix("//")
+    return f"https://{bare}" if _BARE_ADDRESS.fullmatch(bare) else ""
 
 
 def _listed(cell: str) -> list[object] | None:

@@ -53,6 +53,8 @@ YES = frozenset({"true", "t", "1", "1.0", "yes", "y"})
 """Values (lower case) that mark a row as a repost."""
 YES_OR_NO = YES | {"", "false", "f", "0", "0.0", "no", "n", *map(str.lower, NOTHING)}
 TITLES = ("title", "subject", "headline")
+FEWEST_REPEATS, MANY_REPEATS = 2, 0.05
+"""Number and share of rows with an earlier row's id and another text above which the column of ids is a question."""
 MANY_EMPTY = 0.05
 """Minimum share of rows without text that is reported."""
 HYDRATED = ("x", "bsky", "masto")
@@ -286,6 +288,38 @@ class _Texts:
         self.nothing += sum(len(text) <= LOOKED_AT and text in NOTHING for text in texts)
 
 
+@dataclass(slots=True)
+class _Repeats:
+    """Rows with the id of an earlier row, but another text: the column may hold ids of something else, like videos."""
+
+    texts: dict[str, int] = field(default_factory=dict)
+    count: int = 0
+    example: str = ""
+
+    def see(self, numbers: Sequence[int], native_ids: Sequence[str], texts: Sequence[str]) -> None:
+        """Compare the texts of some rows with those of earlier rows of the same id."""
+        for number, native, text in zip(numbers, native_ids, texts, strict=True):
+            content = hash(text)
+            if native and text and self.texts.setdefault(native, content) != content:
+                self.count += 1
+                self.example = self.example or f"row {number:,} with the id {native[:60]}"
+
+
+def _ask_for_ids(understood: Understood, repeats: _Repeats, given: int) -> None:
+    """Ask whether a column holds the posts' ids if several rows share one but have different texts; the settings can confirm it."""
+    if repeats.count < FEWEST_REPEATS or repeats.count <= MANY_REPEATS * given:
+        return
+    names = ", ".join(understood.taken["id"])
+    repeated = f"{repeats.count:,} of {given:,} rows have the {names} of an earlier row and another text, as {repeats.example}"
+    if understood.rule.id is None:
+        understood.questions.append(
+            f"{repeated}: these rows would be left out.{IN_SETTINGS}"
+            f'id = "COLUMN" that differs by post, id = "row" (the row\'s number), or id = "{names}" if they are'
+        )
+    else:
+        understood.notes.append(f"{repeated}: the first row of each id counts")
+
+
 def _look_at_values(understood: Understood, table: Table, path: Path | str, claims: AbstractSet[str]) -> None:
     """Check ids, times, claims and escapes in one pass over the rows."""
     taken, rule = understood.taken, understood.rule
@@ -294,7 +328,7 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
     native_ids: list[str] = []
     moments: list[str] = []
     named_claims: Counter[str] = Counter()
-    marks = set[str]()
+    marks, repeats = set[str](), _Repeats()
     counts, of_no_language = _Texts(), 0
     rows = table.rows()
     while numbered := list(islice(rows, TOGETHER)):
@@ -308,6 +342,7 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
             marks.update(map(str.lower, column_in(block, at.get("repost", []))))
         if "text" in at:
             counts.see(block, at["text"])
+            repeats.see(numbers[-len(block) :], native_ids[-len(block) :], column_in(block, at["text"]))
         if "language" in at:
             of_no_language += sum(cell in NOTHING for cell in column_in(block, at["language"]))
     understood.notes += table.notes
@@ -328,6 +363,7 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
     given = list(filter(None, native_ids))
     if repeated := len(given) - len(set(given)):
         understood.notes.append(f"rows with the id of another row, which count once with it: {repeated:,}")
+    _ask_for_ids(understood, repeats, len(given))
     check_rounded(path, table.rounded, taken.get("id", []))
     rows_of_bare = {
         number: native

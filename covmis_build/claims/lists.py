@@ -217,6 +217,7 @@ def _claims(
     posts: dict[GivenPost, None] = {}
     alone: dict[int, str] = {}
     unlike_addresses = empty = nothing = 0
+    stated = _verdicts_in(sheet, columns, notes)
     for number, (row, line, day) in enumerate(zip(sheet.numbers, sheet.rows, days, strict=True), start=1):
         cells = {name: _in_lines(line[source].strip()) for name, source in columns.items()}
         nothing += sum(cell in NOTHING for cell in cells.values())
@@ -225,12 +226,13 @@ def _claims(
         if not text:
             empty += 1
             continue
+        text = _without_verdict(text, stated.get(row, ""))
         claim_id = cells["claim_id"] if "claim_id" in columns else f"{_stem(path)}-{number:04}"
         if mapped.form == "liar":
             claim_id = f"liar-{claim_id.removesuffix('.json')}"
         urls = {name: _addresses(cells.get(name, "")) for name in ("news_urls", "fact_check_urls")}
         unlike_addresses += sum(bool(cells.get(name)) and not urls[name] for name in urls)
-        verdict = cells.get("verdict", "")
+        verdict = cells.get("verdict", "") or stated.get(row, "")
         titles = _text_and_language(cells.get("titles", ""), "", mapped.form)[0]
         claim = Claim(
             claim_id,
@@ -266,6 +268,34 @@ def _claims(
     check_ids(path, list(alone.values()), rows=alone)  # spreadsheets round a number that is alone in its cell
     _check_platform(path, [post.post_id for post in posts])
     return list(claims.values()), sorted(posts)
+
+
+VERDICT_ENDS = " :–—-"
+_VERDICT = re.compile(
+    r"(FALSE|TRUE|FAKE|HOAX|MYTH|MISLEADING|PARTLY FALSE|MOSTLY (?:FALSE|TRUE)|False|Fake|Misleading)(?=\s?:\s)"
+)
+MANY_VERDICTS = 0.2
+
+
+def _verdicts_in(sheet: Sheet, columns: Mapping[str, str], notes: list[str]) -> dict[int, str]:
+    """Return row → the verdict with which its text begins, if many of a list's texts do; one alone may be part of what was said."""
+    said = {
+        number: match[1]
+        for number, row in zip(sheet.numbers, sheet.rows, strict=True)
+        if (match := _VERDICT.match(row[columns["text"]].strip()))
+    }
+    if len(said) < 2 or len(said) < MANY_VERDICTS * len(sheet.rows):
+        return {}
+    notes.append(
+        f"{counted(len(said), 'claims')} begin with a verdict, as '{next(iter(said.values()))}:': it is left out of their texts"
+    )
+    return said
+
+
+def _without_verdict(text: str, verdict: str) -> str:
+    """Return a claim without the verdict before it."""
+    claim = text[len(verdict) :].lstrip(VERDICT_ENDS) if verdict else text
+    return claim[:1].upper() + claim[1:] if verdict else claim
 
 
 def _check_platform(path: Path | str, post_ids: Sequence[str]) -> None:

@@ -16,6 +16,7 @@ from covmis_build.annotation.newest import newest, scheme_of_rounds
 from covmis_build.corpus.convert import read_corpus
 from covmis_build.engine import silent
 from covmis_build.errors import InputError, counted, nearest
+from covmis_build.estimation.checks import checked_values
 from covmis_build.estimation.differences import LABEL, compared_parts
 from covmis_build.estimation.label_error import answers_table
 from covmis_build.estimation.page import check_formats, written
@@ -302,16 +303,19 @@ def regress(  # noqa: PLR0913 - every option is named
     scheme_of_rounds(rounds, study.settings.labels.changes)[0].check_everywhere(asked.label)
     gold = labelled.set_index("item_id").reindex(rows["item_id"])
     known = gold["label"].notna().to_numpy()
-    audit = audits.audit_of(labelled, settings.labels.automatic, np.ones(len(labelled)))
-    told = pd.Series(audit.checked_values(asked.label), labelled["item_id"]).reindex(rows["item_id"])
+    weights = figures_of(study.places.rounds, rounds, frame, settings).weights
+    weight = weights[WEIGHTS[Estimand(of)]].to_numpy(float)
+    audit = audits.audit_of(labelled, settings.labels.automatic, weight)
+    told = pd.Series(checked_values(audit, labelled, asked.label, weight), labelled["item_id"]).reindex(
+        rows["item_id"]
+    )
     sizes = 1 / rows["p_claim"].to_numpy(float)
     if of == Estimand.POSTS:
         sizes = sizes * rows["group_size"].to_numpy(float)
     if (
         predictions is None
     ):  # weights as for shares; with predictions all posts count, and their number needs no estimate
-        weights = figures_of(study.places.rounds, rounds, frame, settings).weights
-        sizes = weights[WEIGHTS[Estimand(of)]].to_numpy(float) * gold["p_sample"].to_numpy(float)
+        sizes = weight * gold["p_sample"].to_numpy(float)
     fitted = regression(
         asked,
         np.asarray(told, dtype=np.float64),

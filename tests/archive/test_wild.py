@@ -16,6 +16,7 @@ from covmis_build.archive.reader import ReadingOptions, read
 from covmis_build.archive.streams import jobs
 from covmis_build.errors import BrokenIds
 from covmis_build.files.ids import check_ids
+from covmis_build.options import Columns
 from covmis_build.study.look import look
 
 
@@ -147,6 +148,26 @@ def test_ids_that_cannot_be_of_x_are_asked_for(tmp_path, column, digits):
     path.write_text("\n".join([column, *(str(digits + at * 10**9) for at in range(30)), ""]))
     (file,) = look(path).files
     assert "30 of 30 ids" in file.questions[0]
+
+
+def test_ids_of_videos_are_no_ids_of_their_comments(tmp_path):
+    path = tmp_path / "comments.csv"
+    rows = [f"video{at % 3},c{at},comment {at},youtube.com/watch?v={at}" for at in range(30)]
+    path.write_text("\n".join(["video_id,id,text,links", *rows]))
+    (file,) = look(path).files
+    assert file.columns["id"] == ["id"]
+    (post, *_) = posts_of(path, [Columns(platform="youtube")])
+    assert post.urls == ["https://youtube.com/watch?v=0"]
+    path.write_text(
+        "\n".join(
+            row.replace(",c", ",").split(",", 1)[0] + "," + row.split(",")[2]
+            for row in ["video_id,id,text", *rows]
+        )
+    )
+    (file,) = look(path).files
+    assert "27 of 30 rows have the video_id of an earlier row and another text, as row 5" in file.questions[0]
+    confirmed = [Columns(platform="youtube", id="video_id")]
+    assert len({post.post_id for post in posts_of(path, confirmed)}) == 3
 
 
 def test_as_few_as_twenty_ids_that_floats_hold_exactly_are_refused():

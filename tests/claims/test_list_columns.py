@@ -193,6 +193,32 @@ def test_ids_that_a_spreadsheet_has_rounded_are_refused(tmp_path):
         read_list(path)
 
 
+@pytest.mark.parametrize(
+    ("column", "cell", "problem"),
+    [
+        ("title", lambda at: ("Governor", "Senator")[at % 2], "12 cells have only 2 different values"),
+        ("title", lambda at: f"Senator{at}", "most have one or two words"),
+        ("keywords", lambda at: rf"\bgarlic{at}\b.*flu", "regular expressions"),
+    ],
+)
+def test_columns_that_are_not_what_their_names_say_are_asked_for(tmp_path, column, cell, problem):
+    rows = "".join(f"{at}\tGarlic number {at} cures flu\t{cell(at)}\n" for at in range(12))
+    path = written(tmp_path, "list.tsv", f"id\tclaim\t{column}\n{rows}")
+    field = {"title": "titles"}.get(column, column)
+    with pytest.raises(InputError, match=problem) as error:
+        read_list(path)
+    assert f"--column {field}= " in error.value.remedy
+    assert field not in read_list(path, columns={field: ""}).columns
+    assert column in read_list(path, columns={field: column}).columns.values()
+
+
+def test_a_verdict_in_front_of_claims_is_not_part_of_them(tmp_path):
+    rows = "".join(f"{at}\t{('FALSE: garlic', 'Tea')[at % 2]} number {at} cures flu\n" for at in range(6))
+    claims = read_list(written(tmp_path, "list.tsv", f"id\tclaim\n{rows}")).claims
+    assert list(claims["text"][:2]) == ["Garlic number 0 cures flu", "Tea number 1 cures flu"]
+    assert list(claims["verdict"][:2]) == ["FALSE", ""]
+
+
 def test_days_that_contradict_one_another_are_none():
     assert days_of(["13/01/2020", "01/13/2020"]) == ["", ""]
     assert days_of(["31.12.2019"]) == ["2019-12-31"]
