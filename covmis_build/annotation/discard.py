@@ -58,7 +58,9 @@ def take_back(rounds: Path, number: str, archive: Path | None) -> None:
     for of_kind, name in (checks | {kind: number}).items():  # the round last: its checks never outlive it
         folder = of_kind.folder(rounds) / name
         if archive and folder.exists():
-            storage.move(folder, archive / folder.parent.name / name)
+            goes_to = archive / folder.parent.name / name
+            storage.remove(goes_to)  # a power cut may leave a moved folder in both places
+            storage.move(folder, goes_to)
         elif not archive:
             storage.remove(folder / "items.parquet")
             storage.remove(folder)
