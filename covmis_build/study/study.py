@@ -874,7 +874,11 @@ class Study:
         self,
         corpus: Annotated[
             Path | str | None,
-            About("A released corpus (default: the rounds' gold labels).", metavar="CORPUS", argument=True),
+            About(
+                "A released corpus, or the folder of a release of others (default: the rounds' gold labels).",
+                metavar="CORPUS",
+                argument=True,
+            ),
         ] = None,
         *,
         by: Annotated[
