@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from covmis_build.queries.suggest import Suggestions
     from covmis_build.queries.tuning import Tuned
     from covmis_build.settings import Settings
-    from covmis_build.study.add_posts import AddedPosts
+    from covmis_build.study.add_posts import AddedPosts, Frame
     from covmis_build.study.archive import ArchivePosts
     from covmis_build.study.check_release import CheckedRelease
     from covmis_build.study.claims import ImportedClaims, LookedAt
@@ -430,10 +430,10 @@ class Study:
         others = [row for row in before if row.get("files") != files]
         return self.change(retrieval={"columns": [{"files": files, **rule}, *others]})
 
-    def add_posts(self, file: PostsFile | Iterable[bytes], name: str = "") -> AddedPosts:
+    def add_posts(self, file: PostsFile | Iterable[bytes] | Frame, name: str = "") -> AddedPosts:
         """Copy a file of posts into the archive, unchanged.
 
-        A file of the same name is not replaced. `covmis run` reads files as they are: --convert is not needed before it.
+        A file of the same name is not replaced. In Python it may be a data frame (pandas, polars, Arrow). `covmis run` reads files as they are: --convert is not needed before it.
 
         Example: covmis posts add ../posts.csv
         """
