@@ -147,7 +147,7 @@ def _refuse_rivals(lines: Sequence[str], chosen: str, fits: Mapping[str, float])
     if rivals and fits[chosen] < 1:
         raise InputError(
             f"can be read with {SEPARATORS[chosen]} or {' or '.join(rivals)} between cells",
-            remedy='Say so in [[retrieval.columns]]: separator = "," or the like',
+            remedy='Say so: separator = "," in [[retrieval.columns]], --separator "," for claims',
         )
 
 
