@@ -190,7 +190,7 @@ def _settle_text(columns: dict[str, str], sheet: Sheet, path: Path) -> None:
         raise InputError(
             f"no column holds the claims' sentences; there are {looked_at}"[:400],
             file=path,
-            remedy="If one does, name it: --text COLUMN, in Python columns = {text: COLUMN}",
+            remedy="If one does, name it: --text COLUMN, in Python columns = {text: COLUMN}; if the first line is no header: --header 0 --text 2",
         )
 
 

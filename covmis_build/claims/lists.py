@@ -18,7 +18,7 @@ from covmis_build.files.contents import text_of
 from covmis_build.files.ids import NOTHING, check_ids, check_rounded, not_of_x
 from covmis_build.files.json_rows import documents
 from covmis_build.files.reading import Sheet, read_table, sheet_of
-from covmis_build.files.table import values_of
+from covmis_build.files.table import Switches, values_of
 from covmis_build.files.workbook import SUFFIXES
 from covmis_build.text.language import language_code
 
@@ -91,9 +91,15 @@ def claim_texts(path: Path) -> dict[str, str]:
 
 
 def read_list(
-    path: Path | pd.DataFrame, form: str = "", columns: Mapping[str, str] | None = None
+    path: Path | pd.DataFrame,
+    form: str = "",
+    columns: Mapping[str, str] | None = None,
+    switches: Switches = Switches(),  # noqa: B008 - frozen
 ) -> ClaimList:
-    """Read other people's list of claims from a file or DataFrame; `columns` assigns fields to unclear columns."""
+    """Read other people's list of claims from a file or DataFrame; `columns` assigns fields to unclear columns.
+
+    `switches` say how a text file is to be read as a table.
+    """
     if form and form not in FORMATS:
         raise InputError(f"no claim list format is called '{form}'", remedy=nearest(form, FORMATS))
     if not isinstance(path, Path):
@@ -106,6 +112,8 @@ def read_list(
             document for part in parts for document in documents(part, text_of(part))
         ]  # CheckThat: one file per claim
         return _from_sheet(sheet_of(claims), path, form, columns or {})
+    if (switches != Switches() or switches.header_line) and path.is_file():
+        return _from_sheet(read_table(path, switches=switches), path, form, columns or {})
     if columns or form in PRESETS or _is_foreign(path, form):
         return _from_sheet(_sheet(path, form), path, form, columns or {})
     form = form or _detect(path)

@@ -25,9 +25,10 @@ from covmis_build.estimation.from_values import times
 from covmis_build.estimation.label_error import answered, between_people, over_people, own_shares
 from covmis_build.estimation.methods import methods_sentences
 from covmis_build.estimation.needed import check_corpus
+from covmis_build.estimation.parts import in_part, names_of_parts
 from covmis_build.estimation.post_strata import post_strata, strata_of_weights
-from covmis_build.estimation.scopes import SCOPES, TIMES, Scope
-from covmis_build.options import RANKED, STRATA
+from covmis_build.estimation.scopes import TIMES, Scope
+from covmis_build.options import RANKED
 from covmis_build.records import Estimand
 from covmis_build.report.result import Result
 from covmis_build.sampling import audit as audits
@@ -65,6 +66,8 @@ COLUMNS = [
 ]  # fmt: skip
 WEIGHTS = {Estimand.UNIQUE_POSTS: "weight", Estimand.POSTS: "weight_of_posts"}
 """The column of a corpus with the number of posts that an item represents."""
+CELL_VARIANCES = {Estimand.UNIQUE_POSTS: "cell_variance", Estimand.POSTS: "cell_variance_of_posts"}
+"""The column of replicate weights with the variance of the size of an item's cell."""
 MOST_MERGED = 0.1
 """The largest share of posts of claims with too few labelled ones for which a figure over claims has an interval."""
 TOO_FEW = "with fewer than two labelled posts: no interval is known"
@@ -191,6 +194,7 @@ def estimates(  # noqa: PLR0913 - a sample, its pool, and what is known beside, 
     between: tuple[Part, Part] | None = None,
     level: float = 0.95,
     apart: Collection[str] = (),
+    stated: bool = True,
 ) -> Estimates:
     """Estimate the share and total of each label in the target population, for the mean over claims, and for each part of `by`.
 
@@ -204,6 +208,7 @@ def estimates(  # noqa: PLR0913 - a sample, its pool, and what is known beside, 
     variance. `calibrated` weights reproduce the known number of each query type (except within claims, which have too few
     items). `draws` is the ledger of draws, which lets the warnings consider all draws. `between` are two parts or two labels
     whose shares are compared (`differences.compared_parts`). `apart` are labels without shares: not all rounds could give them.
+    `stated` says that `options` are those of the draws.
     """
     check_corpus(corpus, labels)
     labels = [label for label in labels if label not in apart]
@@ -216,7 +221,7 @@ def estimates(  # noqa: PLR0913 - a sample, its pool, and what is known beside, 
             p_sample=_pool_chances(known, corpus, options, counts, draws),
             p_people=_chances_of_people(known, corpus, audit),
         )
-    parts = [(scope, _names(corpus, scope)) for scope in by]
+    parts = [(scope, names_of_parts(corpus, scope)) for scope in by]
     rows: list[dict[str, Any]] = []
     compared: list[dict[str, Any]] = []
     weights = pd.DataFrame({"item_id": corpus["item_id"]})
@@ -248,7 +253,7 @@ def estimates(  # noqa: PLR0913 - a sample, its pool, and what is known beside, 
     shares = pd.DataFrame(rows).reindex(columns=COLUMNS)
     checked = audit.table(level=level)
     said = methods_sentences(
-        corpus, designs[Estimand.UNIQUE_POSTS], options, checked, shares, level, kept=known
+        corpus, designs[Estimand.UNIQUE_POSTS], options, checked, shares, level, kept=known, stated=stated
     )
     texts = {str(row.claim_id): str(row.claim) for row in corpus.itertuples()} if "claim" in corpus else {}
     different = pd.DataFrame(compared, columns=differences.COLUMNS)
@@ -402,37 +407,6 @@ def _divided(items: pd.DataFrame, options: Sampling) -> Mapping[str, str] | None
     return strata_by(items, items, options.strata_by) if told else None
 
 
-def _here(items: pd.DataFrame, part: Part) -> Mask:
-    """Return which items are in this part: a claim, query type, platform or time window, or before or from a day."""
-    if part.scope in {differences.BEFORE, differences.FROM}:
-        _need_times(items)
-        days = items["created_at"].fillna("").astype(str).str[:10].to_numpy(dtype=str)
-        inside = [
-            bool(day) and (day < part.name) == (part.scope == differences.BEFORE) for day in days.tolist()
-        ]
-        return np.array(inside, dtype=bool)
-    return np.equal(_names(items, part.scope), part.name).astype(bool)
-
-
-def _names(items: pd.DataFrame, scope: str) -> NDArray[np.object_]:
-    """Return each item's part: its claim, query type, platform or time window."""
-    if scope not in STRATA:
-        return items["claim_id" if scope == Scope.CLAIM else "kind"].astype(str).to_numpy(dtype=object)
-    _need_times(items)
-    return np.array(list(strata_by(items, items, [scope]).values()), dtype=object)
-
-
-def with_parts(items: pd.DataFrame) -> pd.DataFrame:
-    """Add a column for each possible division of the items: claim, query type, platform and time windows."""
-    scopes = SCOPES if "created_at" in items.columns else (Scope.CLAIM, Scope.KIND)
-    return items.assign(**{str(scope): _names(items, scope) for scope in scopes})
-
-
-def _need_times(items: pd.DataFrame) -> None:
-    if missing := {"post_id", "created_at"} - set(items.columns):
-        raise InputError(f"the corpus lacks the columns {', '.join(sorted(missing))}")
-
-
 def _sizes(items: pd.DataFrame, *, counted: bool) -> Floats:
     """Return how many posts each item stands for; two labelled items of one group of near-duplicates share it."""
     sizes = items["group_size"] if counted else pd.Series(1.0, items.index)
@@ -468,7 +442,10 @@ class _Source:
             self.design = replace(design, strata=strata)
         elif WEIGHTS[estimand] in corpus and corpus[WEIGHTS[estimand]].notna().all():
             known = corpus[WEIGHTS[estimand]].to_numpy(float)
-            self.design = replace(design, strata=strata_of_weights(corpus, design.weights, self.sizes, known))
+            self.design = replace(
+                design,
+                strata=strata_of_weights(corpus, design.weights, self.sizes, known, CELL_VARIANCES[estimand]),
+            )
 
     def population(self, scope: str, name: str) -> float:
         """Return the number of unique posts or posts in this part of the population; NaN if unknown."""
@@ -550,7 +527,7 @@ class _Source:
         if scope in {Scope.POOL, Scope.AVERAGE_CLAIM}:
             return np.ones(len(self.pool), dtype=bool)
         if (part := Part(scope, name)) not in self._parts:
-            self._parts[part] = _here(self.pool, part)
+            self._parts[part] = in_part(self.pool, part)
         return self._parts[part]
 
 
@@ -572,7 +549,7 @@ class _LabelFigures:
         """Return the share in this part, and each item's contribution to its deviation by the draw and by the audit."""
         here = np.ones(len(self.y), dtype=bool)
         if part.scope != Scope.POOL:
-            here = _here(self.source.corpus, part)
+            here = in_part(self.source.corpus, part)
         if not here.any():
             raise InputError(
                 f"no labelled item is in {part}", remedy="`covmis estimate --by` shows the parts there are"

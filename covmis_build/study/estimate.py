@@ -13,17 +13,18 @@ from covmis_build import storage
 from covmis_build.annotation import round_folder
 from covmis_build.annotation.gold import check_seals, decisions_of, undecided_items
 from covmis_build.annotation.newest import newest, scheme_of_rounds
-from covmis_build.corpus.convert import read_corpus
+from covmis_build.corpus.convert import corpus_file, read_corpus
 from covmis_build.engine import silent
 from covmis_build.errors import InputError, counted, nearest
 from covmis_build.estimation.checks import checked_values
 from covmis_build.estimation.differences import LABEL, compared_parts
 from covmis_build.estimation.label_error import answers_table
 from covmis_build.estimation.page import check_formats, written
+from covmis_build.estimation.parts import with_parts
 from covmis_build.estimation.predictions import Predictions, check_not_leaked, cross_fitted, predictions_for
 from covmis_build.estimation.regression import FORMATS, Formula, Regression, regression, with_covariates
 from covmis_build.estimation.scopes import check_scopes, untimed
-from covmis_build.estimation.shares import WEIGHTS, Estimates, estimates, with_parts
+from covmis_build.estimation.shares import WEIGHTS, Estimates, estimates
 from covmis_build.evaluation.label_files import read_rows
 from covmis_build.records import Estimand
 from covmis_build.sampling import audit as audits
@@ -90,7 +91,7 @@ def estimate(  # noqa: PLR0913 - every option is named
         labelled = labelled_items(study)
     else:
         check_seals(rounds)
-        labelled = read_corpus(corpus)
+        labelled = read_corpus(corpus_file(Path(corpus)))
     labelled = as_drawn(labelled, frozen)
     frame = frame_of(whose, labelled, frozen, pool_of(study), rounds, study.places)
     predictions = None

@@ -14,6 +14,7 @@ from covmis_build.claims.claim import claims_csv
 from covmis_build.claims.lists import days_of, read_claims, read_list
 from covmis_build.errors import BrokenIds, InputError
 from covmis_build.files.reading import open_table
+from covmis_build.files.table import Switches
 from tests.annotation.libreoffice import Job, save
 
 
@@ -210,6 +211,16 @@ def test_columns_that_are_not_what_their_names_say_are_asked_for(tmp_path, colum
     assert f"--column {field}= " in error.value.remedy
     assert field not in read_list(path, columns={field: ""}).columns
     assert column in read_list(path, columns={field: column}).columns.values()
+
+
+def test_a_list_without_header_and_with_another_separator_is_read_as_it_says(tmp_path):
+    path = written(tmp_path, "list.txt", "c1^Garlic cures the flu\nc2^Tea and honey make it rain\n")
+    with pytest.raises(InputError, match="no column holds") as error:
+        read_list(path)
+    assert "--header 0 --text 2" in error.value.remedy
+    listed = read_list(path, columns={"claim_id": "1", "text": "2"}, switches=Switches("^", header=False))
+    assert list(listed.claims["claim_id"]) == ["c1", "c2"]
+    assert listed.claims["text"][1] == "Tea and honey make it rain"
 
 
 def test_a_verdict_in_front_of_claims_is_not_part_of_them(tmp_path):
