@@ -1,21 +1,21 @@
 """Soft labels: compare a system's label probabilities with the labels of several annotators per item.
 
 The distance to the label shares of few annotators has a minimum that depends on their number. Therefore covmis also reports
-the score of a system that knew the true shares. Cross-entropy and the corrected Brier score can be compared across
+the best score that a system can attain. Cross-entropy and the corrected Brier score can be compared across
 numbers of annotators; Manhattan, Wasserstein and Jensen-Shannon distances cannot.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from math import comb
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from covmis_build.errors import InputError, UnknownName, counted, nearest
+from covmis_build.evaluation.attainable import Spread
 from covmis_build.evaluation.gold_and_systems import parts_of_spec
 from covmis_build.evaluation.label_files import (
     PEOPLE,
@@ -31,6 +31,7 @@ from covmis_build.evaluation.label_files import (
     share_columns,
 )
 from covmis_build.evaluation.rendering import Evaluated, booktabs, bounded, escape, known, titled
+from covmis_build.evaluation.soft_measures import SOFT_MEASURES, People, SoftMeasure
 from covmis_build.files.columns import CLAIM_OF_ITEM, IDS, column_of
 from covmis_build.files.reading import Sheet
 from covmis_build.options import by_people
@@ -40,7 +41,7 @@ from covmis_build.stats.over_claims import mean_over_claims
 from covmis_build.stats.over_posts import made_design
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -49,126 +50,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
     Codes = NDArray[np.int64]
-
-LEAST = 1e-12
-"""Lower bound of probabilities in cross-entropy: an impossible event that happened costs 27.6, not infinity."""
-PRIOR = 0.3
-"""Added to label counts to estimate true shares from few annotators: (count + 0.3) / (annotators + 0.3 C)."""
-MOST = 20_000
-"""Maximum number of possible label combinations per item to enumerate; above it no minimum is computed."""
-
-
-@dataclass(frozen=True)
-class People:
-    """How many annotators gave each label to each item: (items, C)."""
-
-    counts: Array
-
-    @property
-    def raters(self) -> Array:
-        """Number of annotators of each item."""
-        return np.asarray(self.counts.sum(axis=1))
-
-    @property
-    def shares(self) -> Array:
-        """Share of each label among an item's annotators."""
-        return np.asarray(self.counts / self.raters[:, None])
-
-
-@dataclass(frozen=True, slots=True)
-class SoftMeasure:
-    """A distance (or agreement) of an item's annotators and a system; the score is the mean over items."""
-
-    name: str
-    title: str
-    formula: Callable[[People, Array], Array] = field(repr=False)
-    top: Callable[[int], float] = field(repr=False)
-    """Maximum, from the number of classes; infinite if there is none."""
-    higher_is_better: bool = False
-    ordered: bool = False
-    comparable: bool = False
-    """True if scores of items with different numbers of annotators are comparable."""
-    least: float = 0.0
-
-
-def manhattan(people: People, system: Array) -> Array:
-    """Sum of the absolute differences of the shares, 0 to 2."""
-    return np.asarray(np.abs(people.shares - system).sum(axis=1))
-
-
-def wasserstein(people: People, system: Array) -> Array:
-    """Sum of the absolute differences of cumulated shares: the number of steps that labels must be moved."""
-    return np.asarray(np.abs(np.cumsum(people.shares - system, axis=1))[:, :-1].sum(axis=1))
-
-
-def jensen_shannon(people: People, system: Array) -> Array:
-    """The Jensen-Shannon divergence in bits; its square root is the distance."""
-    middle = (people.shares + system) / 2
-    return (_divergence(people.shares, middle) + _divergence(system, middle)) / 2
-
-
-def _divergence(shares: Array, reference: Array) -> Array:
-    held = shares > 0
-    logs = np.log2(np.where(held, shares, 1.0) / np.where(held, reference, 1.0))
-    return np.asarray((shares * logs).sum(axis=1))
-
-
-def cross_entropy(people: People, system: Array) -> Array:
-    """Mean surprise of an item's annotators under the system's probabilities, in nats."""
-    clipped = np.maximum(system, LEAST)
-    return np.asarray(-(people.shares * np.log(clipped / clipped.sum(axis=1, keepdims=True))).sum(axis=1))
-
-
-def brier(people: People, system: Array) -> Array:
-    """Squared distance of the shares."""
-    return np.asarray(((people.shares - system) ** 2).sum(axis=1))
-
-
-def brier_corrected(people: People, system: Array) -> Array:
-    """Squared distance to the shares in the population of annotators; undefined for one annotator."""
-    shares = people.shares
-    with np.errstate(divide="ignore", invalid="ignore"):
-        noise = (shares * (1 - shares)).sum(axis=1) / (people.raters - 1)
-        return np.where(people.raters > 1, brier(people, system) - noise, np.nan)
-
-
-def agreement(people: People, system: Array) -> Array:
-    """Share of an item's annotators who gave the system's most probable label."""
-    return np.asarray(people.shares[np.arange(len(system)), system.argmax(axis=1)])
-
-
-INFINITE = float("inf")
-SOFT_MEASURES: Mapping[str, SoftMeasure] = {
-    measure.name: measure
-    for measure in (
-        SoftMeasure("manhattan", "Manhattan distance", manhattan, lambda _classes: 2.0),
-        SoftMeasure(
-            "wasserstein", "Wasserstein distance", wasserstein, lambda classes: classes - 1.0, ordered=True
-        ),
-        SoftMeasure("jensen_shannon", "Jensen-Shannon divergence", jensen_shannon, lambda _classes: 1.0),
-        SoftMeasure(
-            "cross_entropy", "Cross-entropy", cross_entropy, lambda _classes: INFINITE, comparable=True
-        ),
-        SoftMeasure("brier", "Brier score", brier, lambda _classes: 2.0),
-        SoftMeasure(
-            "brier_corrected",
-            "Brier score without people's noise",
-            brier_corrected,
-            lambda _classes: INFINITE,
-            comparable=True,
-            least=-INFINITE,
-        ),
-        SoftMeasure(
-            "agreement",
-            "Agreement with a person",
-            agreement,
-            lambda _classes: 1.0,
-            higher_is_better=True,
-            comparable=True,
-        ),
-    )
-}
-"""All of them, in table order (Uma et al. 2021; LeWiDi 2023, 2025)."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -194,12 +75,13 @@ class SoftScores(Evaluated):
         )
         return (
             f"{self.level:.0%} intervals over {self.over}. {counted(len(self.raters), 'items')} with {people} each. Best: what "
-            "a system that knew the right shares would score with as many people. Manhattan, Wasserstein and "
+            "a system can expect that knows the true shares and gives the answer with the least expected distance; its range holds the "
+            "score of such a system, and is wide where few people per item leave the true shares open. Manhattan, Wasserstein and "
             "Jensen-Shannon are never compared across numbers of people; cross-entropy and the corrected Brier score are."
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per system and measure: value, low, high, best and more."""
+        """Return one row per system and measure: value, low, high, best, best_low, best_high and more."""
         return self.table
 
     def to_dict(self) -> dict[str, Any]:
@@ -219,7 +101,10 @@ class SoftScores(Evaluated):
     def tables(self) -> list[tuple[str, pd.DataFrame]]:
         """Return the table with its title for the terminal."""
         rows = self.table.to_dict("records")
-        shown = self.table.assign(value=[bounded(row["value"], row["low"], row["high"]) for row in rows])
+        shown = self.table.assign(
+            value=[bounded(row["value"], row["low"], row["high"]) for row in rows],
+            best=[bounded(row["best"], row["best_low"], row["best_high"]) for row in rows],
+        )
         return [(self.how, shown[["system", "title", "value", "best", "items"]])]
 
     def html(self) -> str:
@@ -231,14 +116,17 @@ class SoftScores(Evaluated):
 
     def latex(self) -> str:
         """Return one row per system and measure as a LaTeX table (booktabs)."""
-        numbers = ("value", "low", "high", "best")
+        numbers = ("value", "low", "high", "best", "best_low", "best_high")
         lines = [
             [escape(str(row["system"])), escape(row["title"])]
             + ["--" if known(row[name]) is None else f"{row[name]:.3f}" for name in numbers]
             for row in self.table.to_dict("records")
         ]
         return booktabs(
-            ["System", "Measure", "Value", "Low", "High", "Best"], lines, titled(self.study, self.how)
+            ["System", "Measure", "Value", "Low", "High", "Best", "Low", "High"],
+            lines,
+            titled(self.study, self.how),
+            label="soft",
         )
 
 
@@ -296,7 +184,7 @@ def score_soft(  # noqa: PLR0913 - every option is named
         level,
     )
     chosen = _chosen(measures, ordered=order is not None and len(order) > 0)
-    best = {measure.name: _best(measure, group) for measure in chosen}
+    best = {measure.name: units.best(measure, group) for measure in chosen}
     rows = []
     for name, predictions in systems.items():
         shares = _shares(predictions, str(name), items, names, extra)
@@ -308,7 +196,7 @@ def score_soft(  # noqa: PLR0913 - every option is named
                     "measure": measure.name,
                     "title": measure.title,
                     **units.mean_of(values, (measure.least, measure.top(len(names)))),
-                    "best": units.mean_of(best[measure.name], (measure.least, INFINITE))["value"],
+                    **best[measure.name],
                     "comparable": measure.comparable,
                     "higher_is_better": measure.higher_is_better,
                 }
@@ -515,51 +403,6 @@ def _chosen(names: Sequence[str] | None, *, ordered: bool) -> list[SoftMeasure]:
     return [SOFT_MEASURES[name] for name in names]
 
 
-def _best(measure: SoftMeasure, people: People) -> Array:
-    """Return the score on each item of a system that knew the true shares, with the item's number of annotators.
-
-    True shares are estimated from the item's own counts, and every possible answer is weighted by its probability. Items
-    with equal counts have equal scores.
-    """
-    different, number = np.unique(people.counts, axis=0, return_inverse=True)
-    expected = np.full(len(different), np.nan)
-    for at, counts in enumerate(different):
-        raters, classes = int(counts.sum()), len(counts)
-        if comb(raters + classes - 1, classes - 1) > MOST:
-            continue
-        right = (counts + PRIOR) / (raters + PRIOR * classes)
-        answers = _compositions(raters, classes)
-        values = measure.formula(People(answers), np.tile(right, (len(answers), 1)))
-        expected[at] = round(float(_chances(answers, right) @ values), 12)  # removes the zero sums
-    return expected[number.ravel()]
-
-
-def _compositions(total: int, parts: int) -> Array:
-    """Return all distributions of this many annotators over this many labels."""
-    if parts == 1:
-        return np.array([[float(total)]])
-    return np.vstack(
-        [
-            np.column_stack(
-                [
-                    np.full(comb(total - first + parts - 2, parts - 2), float(first)),
-                    _compositions(total - first, parts - 1),
-                ]
-            )
-            for first in range(total + 1)
-        ]
-    )
-
-
-def _chances(answers: Array, right: Array) -> Array:
-    """Return the multinomial probability of each distribution."""
-    from scipy.special import gammaln
-
-    total = answers[0].sum()
-    logs = gammaln(total + 1) - gammaln(answers + 1).sum(axis=1) + answers @ np.log(right)
-    return np.asarray(np.exp(logs))
-
-
 @dataclass(frozen=True)
 class _Units:
     """How to compute the mean over items and its interval: weighted by design, over items or claims."""
@@ -567,6 +410,37 @@ class _Units:
     probabilities: Array | None
     claims: Codes | None
     level: float
+
+    def best(self, measure: SoftMeasure, people: People) -> dict[str, float]:
+        """Return the best attainable score on these items, with the range for a system that knew the true shares."""
+        kept = (
+            people.raters > 1 if np.isnan(measure.formula(people, people.shares)).any() else people.raters > 0
+        )
+        if not kept.any():
+            return dict.fromkeys(("best", "best_low", "best_high"), np.nan)
+        counts = people.counts[kept]
+        p = np.ones(len(counts)) if self.probabilities is None else self.probabilities[kept]
+        spread = Spread.over(counts, 1 / p)
+        found = spread.attainable(measure, self._worth(measure, People(counts), kept), self.level)
+        top = measure.top(counts.shape[1])
+        return {
+            "best": found.value,
+            "best_low": max(found.low, measure.least),
+            "best_high": min(found.high, top),
+        }
+
+    def _worth(self, measure: SoftMeasure, people: People, kept: NDArray[np.bool_]) -> float:
+        """Return the number of independent items that give as narrow an interval as these: fewer if claims or weights differ."""
+        items = float(len(people.counts))
+        if self.claims is None and self.probabilities is None:
+            return items
+        mean = people.counts.sum(axis=0) / people.counts.sum()
+        values = np.full(len(kept), np.nan)
+        values[kept] = measure.formula(people, np.tile(mean, (len(people.counts), 1)))
+        own = self.mean_of(values, (-np.inf, np.inf))
+        plain = replace(self, claims=None, probabilities=None).mean_of(values, (-np.inf, np.inf))
+        ratio = np.divide(own["high"] - own["low"], plain["high"] - plain["low"])
+        return float(items / max(1.0, ratio**2)) if np.isfinite(ratio) else np.nan
 
     def mean_of(self, values: Array, bounds: tuple[float, float]) -> dict[str, float]:
         """Return the mean over items for which the measure is defined, with its interval."""

@@ -9,12 +9,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import multinomial
 from typer.testing import CliRunner
 
 from covmis_build import score_soft
 from covmis_build.cli import app
 from covmis_build.errors import CovmisError, InputError, UnknownName
-from covmis_build.evaluation.soft_labels import SOFT_MEASURES, People, answers_of
+from covmis_build.evaluation.attainable import Spread
+from covmis_build.evaluation.soft_labels import answers_of
+from covmis_build.evaluation.soft_measures import SOFT_MEASURES, People
 from covmis_build.stats.over_posts import made_design
 
 CASES = json.loads((Path(__file__).parents[1] / "vectors" / "soft_labels.json").read_text())["cases"]
@@ -49,34 +52,75 @@ def values(scores, system="mine", column="value"):
     return table[table["system"] == system].set_index("measure")[column]
 
 
-def test_a_system_that_knows_the_right_shares_scores_about_the_best() -> None:
-    """And the best falls with the number of people, but for the corrected Brier score, which stays at 0."""
-    best = {}
-    for raters in (1, 2, 8):
-        people, right = answers(items=1500, raters=raters)
-        scores = score_soft(people, {"mine": right}, order=LABELS)
-        best[raters] = values(scores, column="best")
-        if raters == 8:
-            for name in ("manhattan", "wasserstein", "jensen_shannon", "brier"):
-                assert values(scores)[name] == pytest.approx(best[8][name], rel=0.12), name
-            assert values(scores)["brier_corrected"] == pytest.approx(0, abs=0.01)
-    for name in ("manhattan", "wasserstein", "jensen_shannon", "brier"):
-        assert best[1][name] > best[2][name] > best[8][name]
-    assert np.isnan(best[1]["brier_corrected"])
-    assert best[8]["brier_corrected"] == pytest.approx(0, abs=1e-9)
+@pytest.mark.parametrize(("raters", "spread"), [(2, "one"), (2, "many"), (3, "two"), (10, "many")])
+def test_no_system_beats_the_best_beyond_its_range(raters, spread) -> None:
+    """Nor does the wise answer of a system that knows the true shares lie outside it, more than 1 time in 20."""
+    rng = np.random.default_rng(raters)
+    outside = dict.fromkeys(SOFT_MEASURES, 0)
+    for _ in range(20):
+        shares = {
+            "one": np.tile([0.6, 0.4], (200, 1)),
+            "two": np.array([[0.9, 0.1], [0.2, 0.8]])[rng.integers(0, 2, 200)],
+            "many": rng.dirichlet([0.5, 0.8], 200),
+        }[spread]
+        people = People(np.array([rng.multinomial(raters, each) for each in shares], dtype=float))
+        counted = Spread.over(people.counts, np.ones(200))
+        for name, measure in SOFT_MEASURES.items():
+            best = counted.attainable(measure, 200, 0.95)
+            score = measure.formula(people, measure.act(shares, raters)).mean()
+            outside[name] += not best.low - 1e-9 <= score <= best.high + 1e-9
+    assert max(outside.values()) <= 2, outside
 
 
-def test_the_floor_of_manhattan_is_that_of_binomial_shares() -> None:
-    """Each class is binomial: the expected distance of each share, added up."""
-    from scipy.stats import binom
+@pytest.mark.parametrize("name", SOFT_MEASURES)
+def test_no_answer_is_wiser_and_its_expectation_is_exact(name) -> None:
+    """By enumerating what three people could say."""
+    rng = np.random.default_rng(4)
+    measure, shares = SOFT_MEASURES[name], np.array([[0.5, 0.3, 0.2]])
+    answers = np.array([[i, j, 3 - i - j] for i in range(4) for j in range(4 - i)], dtype=float)
+    chances = multinomial.pmf(answers, 3, shares[0])
 
-    counts = np.array([3.0, 1.0, 1.0])
-    right = (counts + 0.3) / 5.9
-    k = np.arange(6)
-    wanted = sum((binom.pmf(k, 5, p) * np.abs(k / 5 - p)).sum() for p in right)
-    people = {"1": ["favor"] * 3 + ["neither", "against"]}
-    scores = score_soft(people, {"mine": {"1": "favor"}}, order=LABELS, measures=["manhattan"])
-    assert values(scores, column="best")["manhattan"] == pytest.approx(wanted, rel=1e-9)
+    def expected(act):
+        return float(chances @ measure.formula(People(answers), np.tile(act, (len(answers), 1))))
+
+    wise = measure.act(shares, 3)
+    assert measure.risk(shares, wise, 3)[0] == pytest.approx(expected(wise[0]), abs=1e-9)
+    others = [expected(act) for act in [*rng.dirichlet(np.ones(3), 400), *answers / 3, shares[0]]]
+    sign = -1 if measure.higher_is_better else 1
+    assert sign * expected(wise[0]) <= min(sign * other for other in others) + 1e-9
+
+
+def test_the_best_of_two_people_is_attained() -> None:
+    """Where 6 of 10 say yes in every item, one half is the wise answer to Manhattan; .429 was printed, and no system had it."""
+    rng = np.random.default_rng(3)
+    said = np.where(rng.random((2000, 2)) < 0.6, "yes", "no").tolist()
+    people = {str(at): pair for at, pair in enumerate(said)}
+    wise = {item: {"yes": 0.5, "no": 0.5} for item in people}
+    row = score_soft(people, {"wise": wise}, measures=["manhattan"]).to_frame().iloc[0]
+    assert row["best_low"] <= row["value"] <= row["best_high"] < 0.6
+    assert row["best"] == pytest.approx(0.52, abs=0.03)
+
+
+def test_one_person_leaves_the_best_open() -> None:
+    """Everybody may agree on each item, or nobody on any."""
+    people, right = answers(raters=1)
+    table = score_soft(people, {"mine": right}, order=LABELS).to_frame().set_index("measure")
+    assert table.loc["manhattan", "best_low"] == 0
+    assert table.loc["manhattan", "best_high"] > 1
+    assert np.isnan(table.loc["brier_corrected", "best"])
+
+
+def test_few_claims_make_the_range_of_the_best_wider() -> None:
+    people, right = answers()
+    people["claim_id"] = people["item_id"].map(lambda item: str(int(item[2:]) // 20))
+    people["label"] = np.where(people["claim_id"] == "0", "favor", people["label"])
+    widths = [
+        score_soft(people, {"mine": right}, order=LABELS, clusters=clusters)
+        .to_frame()
+        .eval("best_high - best_low")
+        for clusters in (None, "claim_id")
+    ]
+    assert not (widths[1] < widths[0]).any()
 
 
 def test_labels_are_certain_shares() -> None:
