@@ -1,4 +1,4 @@
-"""Is the best soft score attainable, and does its range hold the score of a system that knows the true shares?
+"""Simulate whether the best soft score is attainable, and its range holds that of a system that knows the true shares.
 
 Simulated items with known true shares and 2 to 10 people each. Printed for each measure: how often (of 100) the wise answer of
 such a system lies in the range, how often it is better than the range, and the range's mean width.
@@ -16,7 +16,7 @@ from covmis_build.evaluation.attainable import Spread
 from covmis_build.evaluation.soft_measures import SOFT_MEASURES, People
 
 SPREADS = {
-    "the same .6 / .4": lambda rng, items: np.tile([0.6, 0.4], (items, 1)),
+    "the same .6 / .4": lambda _rng, items: np.tile([0.6, 0.4], (items, 1)),
     "two kinds of items": lambda rng, items: np.array([[0.9, 0.1], [0.2, 0.8]])[rng.integers(0, 2, items)],
     "beta": lambda rng, items: rng.dirichlet([0.5, 0.8], items),
     "three labels": lambda rng, items: rng.dirichlet([1.2, 0.6, 0.9], items),

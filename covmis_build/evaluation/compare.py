@@ -78,6 +78,8 @@ class Comparison(Evaluated):
     table: pd.DataFrame
     level: float = 0.95
     study: str = ""
+    remarks: tuple[str, ...] = ()
+    """What is to be known of gold, as sentences."""
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per pair."""
@@ -102,11 +104,15 @@ class Comparison(Evaluated):
         """Return the p-values of all pairs (if several) and the sentences."""
         square = self.matrix().rename_axis("").reset_index()
         several: Summary = [f"p-values, {self.adjustment}:", square] if len(self.table) > 1 else []
-        return [*several, *self.sentences]
+        return [*several, *self.sentences, *self.remarks]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {"level": self.level, "comparisons": self.table.to_dict("records")}
+        return {
+            "level": self.level,
+            "notes": list(self.remarks),
+            "comparisons": self.table.to_dict("records"),
+        }
 
     @property
     def how(self) -> str:
@@ -116,6 +122,7 @@ class Comparison(Evaluated):
             f"{measures[row['measure']].title}; {row['method']}{_over(row)}"
             + (f", {row['replicates']:,} replicates." if row["replicates"] else ".")
             + f" Effect: the difference divided by the standard deviation of one {_singular(row['unit'])}'s contribution to it."
+            + "".join(f" {remark}" for remark in self.remarks)
         )
 
     def html(self) -> str:
@@ -269,7 +276,7 @@ def compare(  # noqa: PLR0913 - every option is named
     frame = pd.DataFrame(rows)[COLUMNS]
     title_of, higher = chosen.measures[0].title, chosen.measures[0].higher_is_better
     frame["sentence"] = [sentence(row, title_of, higher, level=level) for row in rows]
-    return Comparison(frame, level, title)
+    return Comparison(frame, level, title, given.remarks(None))
 
 
 def _refuse_unknown(test: str, replicates: int) -> None:

@@ -14,6 +14,7 @@ from covmis_build.evaluation.label_files import (
     Labelled,
     as_label,
     common_id,
+    golds_copy,
     is_empty,
     joined_by_columns,
     label_set,
@@ -50,6 +51,8 @@ class GoldAndSystems:
     """The systems' tables, if any."""
     joined_by: tuple[str, ...] = ()
     """The keys that joined the rows: an id column, other columns, or position."""
+    other_golds: tuple[str, ...] = ()
+    """Sentences on systems whose files have other gold labels than gold."""
 
     def labels(self, declared: Sequence[Any] | None, order: Sequence[Any] | None = None) -> list[str]:
         """Return the label set: as declared, as ordered, or all labels in gold."""
@@ -110,14 +113,14 @@ class GoldAndSystems:
     def remarks(self, probabilities: Any) -> tuple[str, ...]:
         """Return what weighted figures need said: rows of a corpus that its own weights leave out still count in them."""
         if probabilities is None or self.table is None or POPULATION not in self.table.table.columns:
-            return ()
+            return self.other_golds
         inside = self.table.table[POPULATION]
         outside = int((inside == "no").sum())
         told = (
             f"{outside:,} of {len(inside):,} items are no longer among the posts that the study's queries find ({POPULATION} is "
             "no); weighted figures count them, too."
         )
-        return (told,) if outside else ()
+        return (*self.other_golds, told) if outside else self.other_golds
 
     def _own_probabilities(self) -> list[str] | None:
         names = [] if self.table is None else [str(name) for name in self.table.table.columns]
@@ -155,7 +158,7 @@ def gold_and_systems(
     of_gold: Any = gold
     if table is not None:
         of_gold = table.labels(table.id_column) if table.id_column else table.by_position()
-    joined, tables, joined_by = {}, list[Labelled](), set[str]()
+    joined, tables, joined_by, other_golds = {}, list[Labelled](), set[str](), list[str]()
     known = {as_label(value) for value in _values(of_gold) if not is_empty(value)}
     for name, predictions in by_name(systems, "" if table is None else table.id_column, known).items():
         runs = predictions if _are_runs(predictions) else [predictions]
@@ -167,7 +170,44 @@ def gold_and_systems(
         under_ids = [_under_golds_ids(run, gold, table, id or "", by_position=by_position) for run in own]
         joined_by |= {how for _, how in under_ids if how}
         joined[name] = [labels for labels, _ in under_ids] if len(own) > 1 else under_ids[0][0]
-    return GoldAndSystems(of_gold, joined, table, tuple(tables), tuple(sorted(joined_by)))
+        for run in own:
+            copy = golds_copy(table, run) if table is not None and isinstance(run, Labelled) else None
+            if table is not None and copy is not None:
+                theirs = _under_golds_ids(copy, gold, table, id or "", by_position=by_position)[0]
+                if sentence := _differs(name, copy, theirs, table, of_gold):
+                    other_golds.append(sentence)
+    return GoldAndSystems(
+        of_gold, joined, table, tuple(tables), tuple(sorted(joined_by)), tuple(dict.fromkeys(other_golds))
+    )
+
+
+def _differs(name: str, copy: Labelled, theirs: Any, table: Labelled, of_gold: Any) -> str:
+    """Compare the gold labels in a system's file with gold; return a sentence if they differ.
+
+    Columns without any of gold's labels (numbers for names) are no copy of gold.
+    """
+    if hasattr(theirs, "index") and table.id_column:
+        pairs = [(item, theirs[item], label) for item, label in of_gold.items() if item in theirs.index]
+    else:
+        pairs = [
+            (f"row {table.row(at)}", *both) for at, both in enumerate(zip(theirs, of_gold, strict=True), 1)
+        ]
+    pairs = [
+        (item, as_label(own), as_label(label))
+        for item, own, label in pairs
+        if not (is_empty(own) or is_empty(label))
+    ]
+    if {own for _, own, _ in pairs}.isdisjoint(label for _, _, label in pairs):
+        return ""
+    unequal = [(item, own, label) for item, own, label in pairs if own != label]
+    if not unequal:
+        return ""
+    item, own, label = unequal[0]
+    return (
+        f"The file of {name} ({copy.name}) has another gold: its column {copy.label_column} differs from {table.name} in {len(unequal):,} of "
+        f"{len(pairs):,} items (first: {item}, {own} for {label}). It is judged by {table.name}; to judge it by its own, give "
+        f"{copy.name}:{copy.label_column} as GOLD."
+    )
 
 
 def _table(

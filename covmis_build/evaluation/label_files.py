@@ -46,6 +46,12 @@ DEBATES = {
     ),
 }
 """CheckThat! 2018's debates, without header: task 1 labels lines, task 2 claims (which may have several lines)."""
+ANSWERS = re.compile(
+    r"(gold|label|stance|class|pred|predicted|prediction|y|prob|proba|probability|logit|score|confidence|correct|output|response|"
+    r"answer|reason)s?([ _.-]?(id|ids|true|pred|hat|label|class|num|name|idx|raw|text|score|\d+))*",
+    re.IGNORECASE,
+)
+"""Names of columns that tell of labels and predictions. They do not identify a row: systems differ in them."""
 MOST_LABELS = 100
 """A column with more distinct values than this (and more than half as many as rows) does not contain labels."""
 SHARES = ("{}", "p_{}", "prob_{}", "proba_{}", "probability_{}", "{}_prob", "{}_probability")
@@ -475,13 +481,21 @@ def common_id(gold: Labelled, system: Labelled) -> str:
     return ""
 
 
+def golds_copy(gold: Labelled, system: Labelled) -> Labelled | None:
+    """Return a system's table with its own column of gold's labels in place of its predictions, if it has one."""
+    names = [str(name) for name in system.table.columns if str(name) != system.label_column]
+    copy = column_of(names, [folded(gold.label_column)]) or column_of(names, list(LABELS))
+    rest = system.table.drop(columns=[system.label_column])
+    return replace(system, table=rest, label_column=copy, rivals=()) if copy else None
+
+
 POSITION = "position"
 
 
 def joined_by_columns(gold: Labelled, system: Labelled, *, by_position: bool) -> tuple[list[Any], str]:
     """Return a system's labels without ids in gold's order, and the key of the join.
 
-    The key is all common columns besides labels if they identify rows together. If rows repeat, or on request for a join
+    The key is all common columns besides those of labels and predictions if they identify rows together. If rows repeat, or on request for a join
     by position, these columns must agree row by row.
     """
     in_system = {folded(str(name)): str(name) for name in system.table.columns}
@@ -493,6 +507,7 @@ def joined_by_columns(gold: Labelled, system: Labelled, *, by_position: bool) ->
         str(name): in_system[key]
         for name in gold.table.columns
         if (key := folded(str(name))) in in_system.keys() - labels
+        and not ANSWERS.fullmatch(str(name).strip())
     }
     golds, systems = _keys(gold, shared.keys()), _keys(system, shared.values())
     if not shared and not by_position:

@@ -421,12 +421,12 @@ class _Units:
         counts = people.counts[kept]
         p = np.ones(len(counts)) if self.probabilities is None else self.probabilities[kept]
         spread = Spread.over(counts, 1 / p)
-        found = spread.attainable(measure, self._worth(measure, People(counts), kept), self.level)
+        attained = spread.attainable(measure, self._worth(measure, People(counts), kept), self.level)
         top = measure.top(counts.shape[1])
         return {
-            "best": found.value,
-            "best_low": max(found.low, measure.least),
-            "best_high": min(found.high, top),
+            "best": attained.value,
+            "best_low": max(attained.low, measure.least),
+            "best_high": min(attained.high, top),
         }
 
     def _worth(self, measure: SoftMeasure, people: People, kept: NDArray[np.bool_]) -> float:

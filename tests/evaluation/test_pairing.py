@@ -94,3 +94,36 @@ def test_it_is_known_by_what_rows_were_joined(tmp_path):
         ),
     ):
         assert gold_and_systems(*files(tmp_path, gold, said)).joined_by == (how,)
+
+
+def test_another_gold_in_a_systems_file_is_told_with_the_count(tmp_path):
+    """Two versions of a benchmark: rows are the same, gold differs, and the score depends on which is taken."""
+    gold = pd.DataFrame({"text": list("abcdef"), "label": list("xxxyyy"), "pred_id": [0, 0, 0, 1, 1, 1]})
+    said = gold.assign(label=list("xyxyyx"), pred=list("xyxyyy"), pred_id=[0, 1, 0, 1, 1, 1])
+    gold.to_csv(tmp_path / "gold.csv", index=False)
+    said.to_csv(tmp_path / "said.csv", index=False)
+    told = "The file of s (said.csv) has another gold: its column label differs from gold.csv in 2 of 6 items (first: row 3, y for x)"
+    for by_position in (False, True):
+        systems = {"s": tmp_path / "said.csv", "t": gold.rename(columns={"label": "pred"})}
+        scores = covmis.score(tmp_path / "gold.csv", systems, measures=["accuracy"], by_position=by_position)
+        assert scores.value("s", "accuracy") == pytest.approx(5 / 6)
+        assert [note.partition(". It is")[0] for note in scores.remarks] == [told]
+        assert told in scores.how
+        found = covmis.compare(tmp_path / "gold.csv", systems, measure="accuracy", by_position=by_position)
+        assert told in found.how
+        assert any(told in line for line in found.summary if isinstance(line, str))
+    own = covmis.score(
+        tmp_path / "said.csv", {"s": tmp_path / "said.csv"}, label="label", measures=["accuracy"]
+    )
+    assert (own.value("s", "accuracy"), own.remarks) == (pytest.approx(5 / 6), ())
+
+
+def test_columns_of_predictions_do_not_order_rows(tmp_path):
+    """Systems' files carry the number of the predicted class, in which they differ; their texts agree."""
+    gold = pd.DataFrame(
+        {"text": list("aabb"), "label": list("xyxy"), "pred_id": [0, 1, 0, 1], "Pred Label ID": [0, 1, 0, 1]}
+    )
+    said = pd.DataFrame(
+        {"text": list("aabb"), "pred": list("xxxy"), "pred_id": [0, 0, 0, 1], "Pred Label ID": [0, 0, 0, 1]}
+    )
+    assert covmis.score(gold, {"s": said}, measures=["accuracy"]).value("s", "accuracy") == 0.75
