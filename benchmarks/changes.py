@@ -3,7 +3,8 @@
     .venv/bin/python benchmarks/changes.py [DRAWS] [CHANGE]        300 draws of each change and design
 
 Posts of twelve claims have known labels; claims differ in them. A study draws a round, changes, and perhaps draws again: the
-queries of two claims lose most posts of one label, or get new ones; claims are taken out and come back. `bias` is the largest
+queries of two claims lose most posts of one label, or get new ones; claims are taken out and come back; one becomes two. A
+fifth of the posts of four claims is also found for a further one of them, and stays with one by chance. `bias` is the largest
 mean error of a share of the pool, in points; `coverage` and `worst` are of the 95% intervals of the pool's shares, of claims
 and of query types; `width` is that of the pool's shares, beside it that of estimates that do not know the sizes.
 """
@@ -32,6 +33,7 @@ CHANGES = (
     "widen, a further round",
     "take out",
     "take out, put back",
+    "split, a further round",
 )
 
 
@@ -51,9 +53,32 @@ def made(rng: np.random.Generator) -> pd.DataFrame:
             ))  # fmt: skip
     columns = ["item_id", "claim_id", "post_id", "kind", "label", "group_size", "lost", "late"]
     posts = pd.DataFrame(rows, columns=columns)
-    return posts.assign(
-        kinds=[[kind] for kind in posts["kind"]], p_claim=1.0, other_claims="", group=posts["post_id"]
+    posts = posts.assign(
+        kinds=[[kind] for kind in posts["kind"]], p_claim=1.0, other_claims="", group=posts["item_id"]
     )
+    for one, further in (("c04", "c05"), ("c06", "c07")):
+        both = (posts["claim_id"] == one) & (rng.random(len(posts)) < 0.2)
+        copy = posts[both].assign(
+            claim_id=further, item_id=further + posts["item_id"].str[3:] + "-of-both", p_claim=0.5,
+            label=rng.choice(VALUES, both.sum()),
+        )  # fmt: skip
+        posts.loc[both, "p_claim"] = 0.5
+        posts = pd.concat([posts, copy], ignore_index=True)
+    return posts
+
+
+def one_claim_each(posts: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """Keep a post that is found for two claims with one of them, by chance."""
+    order = np.random.default_rng([seed, 1]).permutation(len(posts))
+    return posts.iloc[order].drop_duplicates("group").sort_index().reset_index(drop=True)
+
+
+def split(posts: pd.DataFrame) -> pd.DataFrame:
+    """The largest claim becomes two, by what its posts say of it."""
+    half = posts["claim_id"].where(
+        posts["claim_id"] != "c11", np.where(posts["label"] == "favor", "c11a", "c11b")
+    )
+    return posts.assign(claim_id=half, item_id=half + "|" + posts["item_id"].str.split("|").str[1])
 
 
 def states(posts: pd.DataFrame, change: str) -> list[tuple[pd.DataFrame, bool]]:
@@ -67,6 +92,7 @@ def states(posts: pd.DataFrame, change: str) -> list[tuple[pd.DataFrame, bool]]:
         "widen": [(early, True), (posts, False)],
         "widen, a further round": [(early, True), (posts, True)],
         "take out": [(early, True), (without, False)],
+        "split, a further round": [(early, True), (split(early), True)],
         "take out, put back": [(early, True), (without, True), (early, False)],
     }[change]
 
@@ -76,7 +102,8 @@ def study(
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """The figures at the end, those that know no sizes, and the posts that they are of."""
     frozen, ledger, reached = tables.empty("sample").assign(round=""), tables.empty("draws"), set()
-    for number, (found, draws) in enumerate(states(posts, change), 1):
+    every = states(posts, change)[-1][0]
+    for number, (found, draws) in enumerate(states(one_claim_each(posts, seed), change), 1):
         if draws:
             options = Sampling(per_claim=16 + 8 * number, design=design)
             drawn = sample(
@@ -101,7 +128,7 @@ def study(
     )
     options = Sampling(per_claim=24, design=design)
     known = estimates(corpus, VALUES, options, pool=today, draws=ledger).shares
-    return known, estimates(corpus, VALUES, options).shares, today
+    return known, estimates(corpus, VALUES, options).shares, every[every["late"].isin(set(today["late"]))]
 
 
 def truth_of(today: pd.DataFrame, rows: pd.DataFrame) -> list[float]:

@@ -140,9 +140,15 @@ class Columns:
         str, says("a pattern of files below the archive's folders; the first matching table is used")
     ] = "*"
     format: Annotated[str, says('"csv", or the name of a tool; empty: detected')] = ""
+    separator: Annotated[str, says('the sign between cells, like ";" or "\\t"; empty: detected')] = ""
     header: Annotated[
-        bool, says('false: the file has no header, and columns are named by number, like id = "3"')
+        bool | Annotated[int, Meta(ge=1)],
+        says(
+            'false: the file has no header, and columns are named by number, like id = "3"; a number: the header\'s line'
+        ),
     ] = True
+    encoding: Annotated[str, says('like "cp1251" or "gb18030"; empty: detected')] = ""
+    lines: Annotated[bool, says('true: each line is a text; with id = "row" and a platform')] = False
     platform: Annotated[str, says("prefix for ids without one")] = ""
     id: Annotated[
         str | list[str] | None,

@@ -30,7 +30,7 @@ from covmis_build.options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
@@ -217,6 +217,16 @@ def _scheme_defaults(values: dict[str, Any]) -> dict[str, Any]:
         "automatic": {kind: label for kind, label in usual.automatic.items() if label in labels},
         **values,
     }
+
+
+def labels_of(names: Sequence[str] | str) -> Labels:
+    """Return the settings of these labels (as text: with commas), and the defaults that fit them; none are the usual ones."""
+    parts = names.split(",") if isinstance(names, str) else names
+    values = tuple(name for part in parts if (name := part.strip()))
+    labels = Labels(**_scheme_defaults({"values": values} if values else {}))
+    for error in _labels(labels):
+        raise error
+    return labels
 
 
 def _conflicts(settings: Settings) -> Iterator[InputError]:

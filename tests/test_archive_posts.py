@@ -3,6 +3,9 @@
 import re
 import shutil
 
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from covmis_build.building.run import run
@@ -63,3 +66,19 @@ def test_a_post_that_no_query_finds_has_its_story(study):
     assert first.endswith(posts[unfound])
     assert study.explain(unfound.partition(":")[2]).sentences == [first, last]
     assert last == "It is in the archive, but no query finds it."
+
+
+def test_a_data_frame_is_a_file_of_posts(tmp_path):
+    study = small_study(tmp_path, posts=20)
+    posts = pd.DataFrame({"tweet_id": ["1252934402983763968"], "text": ["Garlic cures the flu"]}, index=[7])
+    added = study.add_posts(posts, "mine")
+    assert added.file.endswith("mine.parquet")
+    path = study.places.folder / added.file
+    assert pq.read_table(path).to_pylist() == [
+        {"tweet_id": "1252934402983763968", "text": "Garlic cures the flu"}
+    ]
+    assert not study.add_posts(pa.Table.from_pandas(posts, preserve_index=False), "again").added
+    with pytest.raises(InputError, match="several types"):
+        study.add_posts(pd.DataFrame({"id": ["a", 1]}, dtype=object))
+    with pytest.raises(InputError, match="no rows"):
+        study.add_posts(posts[:0])

@@ -14,7 +14,7 @@ import json
 import re
 import shutil
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,8 @@ from covmis_build.collecting.sources import bluesky, x
 from covmis_build.datasets import fetching
 from covmis_build.datasets.shape import Dataset, File, Layout
 from covmis_build.errors import CovmisError, UnfinishedPurge
+from covmis_build.options import LabelChange
+from covmis_build.settings import labels_of, settings_toml
 from covmis_build.study.study import new_study, open_study, rebuild_published
 from tests import killing
 from tests.annotation.small import fill, label_both
@@ -54,7 +56,7 @@ if TYPE_CHECKING:
 TOKEN = "token-of-nobody"
 NUMBER = AUTHOR.rpartition(":")[2]
 KEPT_IDS = re.compile(
-    r"annotation/(rounds|recall|discarded)/.*\.(parquet|jsonl?)|queries/purge\.csv|ids\.csv|labels\.csv|.*\.lock"
+    r"annotation/(rounds|recall|relabel|discarded)/.*\.(parquet|jsonl?)|queries/purge\.csv|ids\.csv|labels\.csv|.*\.lock"
 )
 """Where ids may stay: the list itself, frozen rounds whose seals need them, and a user's own file, which is named."""
 
@@ -206,6 +208,21 @@ def reopen(folder: Path) -> None:
 def reopened(folder: Path) -> None:
     sealed(folder)
     reopen(folder)
+
+
+def with_a_split_label(folder: Path) -> None:
+    sealed(folder)
+    study = open_study(folder)
+    labels = labels_of("strongly,weakly,against,neither")
+    change = LabelChange(after_round=1, from_="favor", to=("strongly", "weakly"))
+    storage.write_text(
+        study.places.study_toml,
+        settings_toml(replace(study.settings, labels=replace(labels, changes=(change,)))),
+    )
+    guideline = study.places.guideline.read_text("utf-8")
+    storage.write_text(
+        study.places.guideline, f"{guideline}\n## strongly\n\nA claim.\n\n## weakly\n\nA doubt.\n"
+    )
 
 
 def train(folder: Path) -> None:
@@ -605,6 +622,9 @@ COMMANDS: dict[str, Callable[[dict], Command]] = {
     "posts add": lambda _: Command(to_add, add_posts),
     "posts remove": lambda _: Command(lambda folder: forgettable(folder, NUMBER), typed("posts", "remove", "mine.jsonl"), once=True),
     "claims remove": lambda _: Command(opened, typed("claims", "remove", "c1", "c3"), once=True),
+    "round relabel": lambda _: Command(
+        with_a_split_label, lambda folder: open_study(folder).relabel(), once=True
+    ),
     "round discard": lambda _: Command(pushed, typed("round", "discard", "1"), once=True),
     "round discard, archive": lambda _: Command(pulled, typed("round", "discard", "1", "--archive"), once=True),
     "new, from": lambda _: Command(

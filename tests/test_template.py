@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from covmis_build.annotation.guideline import mentioned, undefined
 from covmis_build.settings import TABLES, Settings, settings_toml
 from covmis_build.study.new import OF_NEW, new_study
 from covmis_build.study.study import read_study
@@ -89,3 +90,21 @@ def test_new_tells_as_json_what_it_made(tmp_path):
     assert sorted(done["files"]) == sorted(
         str(path.relative_to(tmp_path / "mine")) for path in (tmp_path / "mine").rglob("*") if path.is_file()
     )
+
+
+def test_the_guideline_of_a_new_study_waits_for_a_definition_of_each_label_of_its_own(tmp_path):
+    new_study(tmp_path / "s", "", labels="a favor, en contra, neither")
+    study = read_study(tmp_path / "s")
+    text = study.places.guideline.read_text("utf-8")
+    assert study.settings.labels.values == ("a favor", "en contra", "neither")
+    assert undefined(study.settings.labels.values, text) == ["a favor", "en contra"]
+    assert not mentioned("favor", [text.replace("a favor", "")])
+    assert not mentioned("against", [text])
+    written = text.replace("| **a favor** | … |", "| **a favor** | says that it is true |")
+    assert undefined(study.settings.labels.values, written) == ["en contra"]
+
+
+def test_the_guideline_of_the_usual_labels_is_the_template(made):
+    assert (made / "annotation/guideline.md").read_bytes() == (
+        TEMPLATE / "annotation/guideline.md"
+    ).read_bytes()

@@ -58,7 +58,9 @@ def take_back(rounds: Path, number: str, archive: Path | None) -> None:
     for of_kind, name in (checks | {kind: number}).items():  # the round last: its checks never outlive it
         folder = of_kind.folder(rounds) / name
         if archive and folder.exists():
-            storage.move(folder, archive / folder.parent.name / name)
+            goes_to = archive / folder.parent.name / name
+            storage.remove(goes_to)  # a power cut may leave a moved folder in both places
+            storage.move(folder, goes_to)
         elif not archive:
             storage.remove(folder / "items.parquet")
             storage.remove(folder)
@@ -72,7 +74,7 @@ def _remove_guidelines(rounds: Path, kind: RoundKind) -> None:
     """Remove the versions of the guideline that no round of this kind was sent out with."""
     used: set[str] = set()
     for round_ in record.rounds_of_kind(rounds, kind):
-        used |= {round_.guideline, *(sent.version for sent in round_.about.guidelines)}
+        used |= {round_.guideline, *(sent.version for sent in round_.guidelines)}
         used |= set(round_.labels()["guideline"])
     for path in (kind.folder(rounds) / "guidelines").glob("*.md"):
         if path.stem not in used:

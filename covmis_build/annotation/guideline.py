@@ -177,6 +177,9 @@ def mentioned(label: str, lines: Sequence[str]) -> bool:
     return any(pattern.search(line) for line in lines)
 
 
+TO_WRITE = "…"
+"""What stands in the guideline of a new study where its author says when to choose a label."""
+_TO_WRITE = re.compile(rf"\s*\|[^|]*\|\s*{TO_WRITE}\s*\|\s*")
 _DEFINING = re.compile(r"\s*(#{1,6}\s|[-*+]\s|\d+[.)]\s|\||>|:)")
 """The beginning of a line that can define a label anywhere in it: a heading, a list item, a row of a table, a quotation."""
 _TERMS = re.compile(
@@ -192,13 +195,17 @@ def undefined(labels: Sequence[str], text: str) -> list[str]:
     r"""Return the labels that the guideline does not define.
 
     A label is defined if a heading, a list item, a row of a table or a term that is set off contains it, or if a line
-    begins with it, or if a colon or an equals sign follows it. Capitals, hyphens and underscores make no difference.
+    begins with it, or if a colon or an equals sign follows it. Capitals, hyphens and underscores make no difference. A row
+    that is still to be filled, `| label | … |`, defines nothing.
 
     >>> undefined(["favor", "against", "asks"], "# Favor\n\n**against** is denial.\nWhoever asks is neither.")
     ['asks']
     >>> undefined(["a favor"], "| favor | supports it |"), undefined(["asks_it"], "Asks it: a question")
     (['a favor'], [])
+    >>> undefined(["asks"], "| **asks** | … |")
+    ['asks']
     """
+    text = "\n".join(line for line in text.splitlines() if not _TO_WRITE.fullmatch(line))
     lines = text.splitlines()
     defining = [line for line in lines if _DEFINING.match(line)]
     defining += [
@@ -230,5 +237,5 @@ def check_defined(text: str, labels: Labels, file: Path) -> None:
         raise InputError(
             f"does not define {names} of [labels]",
             file=file,
-            remedy=f"Add a heading for each, like `## {lacking[0]}`, and say below when to choose it",
+            remedy=f"Say for each when to choose it, in a row `| **{lacking[0]}** | … |` or below a heading `## {lacking[0]}`",
         )

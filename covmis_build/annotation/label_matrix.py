@@ -227,7 +227,7 @@ def read_labels_file(path: Path) -> pd.DataFrame:
     if not item:
         raise InputError("the column item is missing", file=path, remedy=COLUMNS)
     _refuse_unlike_labels(rows, path)
-    check_ids(path, [row[item].strip() for row in rows], rows=[int(row[ROW]) for row in rows], repeated=True)
+    check_ids(path, [row[item].strip() for row in rows], rows=[int(row[ROW]) for row in rows])
     numbers = [int(row.pop(ROW)) - 2 for row in rows]
     frame = pd.DataFrame(rows, index=numbers, dtype=object)
     if "seconds" in frame.columns:

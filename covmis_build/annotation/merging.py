@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from covmis_build.annotation import sendings
 from covmis_build.annotation.gold import write_decisions
 from covmis_build.annotation.label_lines import without_remarks
 from covmis_build.annotation.round_folder import add_lines, every_round, sheets_of
@@ -109,6 +110,8 @@ def merge_rounds(rounds: Path, theirs: Path) -> tuple[list[MergedRound], list[st
     merged = []
     for ours, copy, lines in coming:
         add_lines(ours, lines)
+        if not ours.sealed:
+            sendings.add(ours.folder, copy.sent)
         if not ours.has_key and not ours.sealed:
             write_decisions(ours)
         decisions = sum(line.decides for line in lines)

@@ -239,11 +239,7 @@ def _advice(
 ) -> str:
     if round_.sealed:
         return "`covmis status` shows the next step of the study"
-    if (
-        not round_.about.pushed_at
-        and not any(worker.given or worker.skipped for worker in people)
-        and undecided
-    ):
+    if not round_.pushed_at and not any(worker.given or worker.skipped for worker in people) and undecided:
         channels = "`--channel csv` makes sheets, `--channel html` offline pages"
         return f"`covmis round push` ({channels}), then `covmis round pull` when the annotators have labelled"
     if any(worker.left for worker in people):

@@ -3,7 +3,8 @@
 items.parquet     the frozen items                        round.json        opening time, scheme, roster, guideline
 labels.*.jsonl    every label of an annotator             sheets/           files to and from annotators
 decisions.*.jsonl the decisions that a lead recorded      report.*          agreement
-guideline.md      the guideline as last sent              seal.json         the seal
+guideline.md      the guideline as last sent              sent.jsonl        when it was sent out, with which guideline
+seal.json         the seal
 frame.parquet     in a recall round: the sampling frame, all pairs with their probabilities
 population.parquet  the posts that the round's draws could choose
 
@@ -23,7 +24,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from covmis_build import storage, tables
-from covmis_build.annotation import label_lines
+from covmis_build.annotation import label_lines, sendings
 from covmis_build.annotation.answers import (
     RETURNED_AS,
     Problem,
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from covmis_build.annotation.answers import Answer
     from covmis_build.annotation.conflicts import Conflict
     from covmis_build.annotation.label_lines import Line
+    from covmis_build.annotation.sendings import Sending
     from covmis_build.options import Annotation
 
 
@@ -116,7 +118,7 @@ class About(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     pilot: bool
     opened_at: str = ""
     pushed_at: str | UnsetType = UNSET
-    """When the round was first sent out; no answer is older."""
+    """In rounds that a version before 0.3.0 sent out: when."""
     labels: Labels
     annotators: list[str]
     """The annotators at opening time."""
@@ -125,7 +127,7 @@ class About(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     settings: dict[str, Any] = {}
     """The settings of search, cleaning and sampling; empty if not recorded."""
     guideline: str
-    """The guideline version that was last sent out."""
+    """The guideline version at opening time. Later ones are in sent.jsonl; rounds of before 0.3.0 have the last one here."""
     guidelines: list[Sent] = []
     since: int | UnsetType = UNSET
     """In a relabelling round: the number of the next main round when it was opened."""
@@ -148,11 +150,12 @@ class RoundFolder:
 
     folder: Path
     about: About
+    sent: tuple[Sending, ...] = ()
 
     @classmethod
     def at(cls, place: Path) -> RoundFolder:
         """The round in this folder, as its files are now."""
-        return cls(place, _read_about(place / "round.json"))
+        return cls(place, _read_about(place / "round.json"), sendings.read(place))
 
     @property
     def number(self) -> str:
@@ -175,14 +178,26 @@ class RoundFolder:
         return self.about.per_item
 
     @property
+    def pushed_at(self) -> str:
+        """When the round was first sent out; no answer is older. Empty if it was not."""
+        return self.about.pushed_at or next((sending.at for sending in self.sent), "")
+
+    @property
+    def guidelines(self) -> list[Sent]:
+        """The versions of the guideline, since when each was in use."""
+        later = [Sent(sending.at, sending.guideline) for sending in self.sent]
+        return sorted([*self.about.guidelines, *later], key=lambda sent: sent.since)
+
+    @property
     def guideline(self) -> str:
         """The guideline version that was last sent out."""
-        return self.about.guideline
+        return self.guideline_at("")
 
     def guideline_at(self, given_at: str) -> str:
-        """Return the version in use when a label was given; the current one if the time is unknown."""
-        sent = [row.version for row in self.about.guidelines if row.since <= given_at]
-        return sent[-1] if sent else self.guideline
+        """Return the version in use when a label was given; the last one if the time is unknown."""
+        versions = self.guidelines
+        sent = [row for row in versions if row.since <= given_at] or versions
+        return sent[-1].version if sent else self.about.guideline
 
     @property
     def sheets(self) -> Path:
@@ -361,7 +376,8 @@ def create(  # noqa: PLR0913 - each is something that round.json says
         per_item=options.per_item,
         show=list(options.show),
         settings=dict(settings or {}),
-        guideline="",
+        guideline=guideline_version(guideline),
+        guidelines=[Sent(now, guideline_version(guideline))],
         repeats=repeats or UNSET,
         predictions=predictions or UNSET,
         frame=frame or UNSET,
@@ -369,7 +385,8 @@ def create(  # noqa: PLR0913 - each is something that round.json says
         records=LINES,
     )
     round_ = RoundFolder(folder, about)
-    round_ = keep_guideline(round_, guideline, now=now)
+    keep_guideline(round_, guideline)
+    write_about(round_)
     write_items(folder, frozen)
     return round_
 
@@ -380,27 +397,20 @@ def write_about(round_: RoundFolder) -> None:
     storage.write_text(round_.folder / "round.json", text + "\n")
 
 
-def keep_guideline(round_: RoundFolder, guideline: str, *, now: str) -> RoundFolder:
-    """Save this text of the guideline by version, and since when it is in use."""
+def keep_guideline(round_: RoundFolder, guideline: str) -> str:
+    """Save this text of the guideline, also by version. Returns the version."""
     version = guideline_version(guideline)
     storage.write_text(round_.folder / "guideline.md", guideline)
     storage.write_text(guideline_path(round_.folder.parent, version), guideline)
-    history = [*round_.about.guidelines]
-    if version != round_.guideline or not history:
-        history.append(Sent(now, version))
-    about = msgspec.structs.replace(round_.about, guideline=version, guidelines=history)
-    round_now = RoundFolder(round_.folder, about)
-    write_about(round_now)
-    return round_now
+    return version
 
 
-def note_pushed(round_: RoundFolder, *, now: str) -> RoundFolder:
-    """Record when the round was first sent out."""
-    if round_.about.pushed_at:
-        return round_
-    pushed = replace(round_, about=msgspec.structs.replace(round_.about, pushed_at=now))
-    write_about(pushed)
-    return pushed
+def note_sent(round_: RoundFolder, guideline: str, *, now: str) -> RoundFolder:
+    """Record that the round is sent out: the first time, and with each other guideline."""
+    version = keep_guideline(round_, guideline)
+    if not round_.pushed_at or version != round_.guideline:
+        sendings.add(round_.folder, [sendings.Sending(now, version)])
+    return RoundFolder.at(round_.folder)
 
 
 def raise_per_item(round_: RoundFolder, per_item: int) -> RoundFolder:
@@ -501,7 +511,7 @@ def find(rounds: Path, number: str = "") -> RoundFolder:
 def add_labels(round_: RoundFolder, answers: Iterable[Answer], *, now: str) -> int:
     """Record these answers in the round. Returns the number of new labels."""
     refuse_sealed(round_)
-    sent_at = round_.about.pushed_at or round_.about.opened_at
+    sent_at = round_.pushed_at or round_.about.opened_at
     answers = [bounded(answer, sent_at=sent_at, now=now) for answer in latest(answers)]
     answers = [
         replace(answer, guideline=round_.guideline_at(answer.given_at)) if answer.given_at else answer

@@ -6,11 +6,9 @@ only with further evidence. If something remains unclear, it is a question, and 
 
 from __future__ import annotations
 
-import ast
 import fnmatch
 import hashlib
 import html
-import json
 import re
 from collections import Counter
 from dataclasses import dataclass, field, fields, replace
@@ -19,9 +17,19 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from covmis_build.archive import dates, ids
+from covmis_build.archive.cells import LOOKED_AT, TOGETHER, addresses, bare_cell, cell_of, column_in
 from covmis_build.archive.formats.post import NONE, RETWEET, Claimed, Post, unescaped
+from covmis_build.archive.whose import (
+    DAY,
+    ENOUGH,
+    IN_SETTINGS,
+    addresses_of_posts,
+    in_addresses,
+    platform_of_ids,
+    rounded_addresses,
+)
 from covmis_build.errors import InputError, counted, nearest
-from covmis_build.files.columns import POSTS, column_of, columns_of, folded
+from covmis_build.files.columns import POSTS, column_of, columns_of
 from covmis_build.files.ids import BROKEN, NOTHING, check_ids, check_rounded, is_broken
 from covmis_build.files.table import is_no_header
 from covmis_build.options import KINDS, Columns
@@ -35,14 +43,6 @@ if TYPE_CHECKING:
 
     from covmis_build.files.table import Table
 
-OF_X = frozenset({"tweetid", "statusid", "tweetids"})
-"""Column names that only X's posts have."""
-TOGETHER = 256
-"""Rows that are processed in one block."""
-LOOKED_AT = 10_000
-"""Characters of a cell that are searched for escapes and URLs. A longer cell contains no post URL."""
-X_LENGTHS = range(15, 21)
-ENOUGH, DAY = 0.9, 86_400
 COMPARED, QUARTER = 20, 900
 """Rows that suffice to compare times with ids; seconds by which time zones differ."""
 ROW = "row"
@@ -53,6 +53,8 @@ YES = frozenset({"true", "t", "1", "1.0", "yes", "y"})
 """Values (lower case) that mark a row as a repost."""
 YES_OR_NO = YES | {"", "false", "f", "0", "0.0", "no", "n", *map(str.lower, NOTHING)}
 TITLES = ("title", "subject", "headline")
+FEWEST_REPEATS, MANY_REPEATS = 2, 0.05
+"""Number and share of rows with an earlier row's id and another text above which the column of ids is a question."""
 MANY_EMPTY = 0.05
 """Minimum share of rows without text that is reported."""
 HYDRATED = ("x", "bsky", "masto")
@@ -65,20 +67,14 @@ OF_HTML = re.compile(r"&(?:quot|#\d+);")
 MARKED = frozenset(("'", *DANGEROUS))
 PROTECTED = frozenset(f"'{mark}" for mark in MARKED)
 """First characters of a cell protected by `storage.harmless`. Unprotected columns have no cell that begins with MARKED."""
-FORMS_OF_IDS = {"reddit": re.compile(r"t[13]_[0-9a-z]{4,12}"), "facebook": re.compile(r"\d{5,20}_\d{5,20}")}
-"""Ids that only one platform has: Reddit's comments and posts, posts of Facebook pages."""
 PLAIN = frozenset({dates.Form.NONE, dates.Form.ISO, dates.Form.LETTERS, dates.Form.GIVEN})
 """Time formats that need no note: ISO 8601, and those explained by a note on time zones or by the settings."""
-DIGITS_IN_2006 = 7
-"""Maximum number of digits in ids of X's first year."""
 
 
 SHORT = 6
 """Digits below which a number is hardly an id of a known platform."""
 FEW_BROKEN = 0.01
 """A share of ids in scientific notation that costs only their rows; the other ids are checked for rounding."""
-IN_SETTINGS = " In study.toml: "
-"""Separates a question from the settings that answer it."""
 
 
 @dataclass(slots=True)
@@ -141,7 +137,7 @@ def understand(
         understood.file_hash = content_hash()
         understood.notes.append("posts are numbered by their rows")
     _name_columns(understood, path)
-    if understood.questions and (name := _addresses_of_posts(table)):
+    if understood.questions and (name := addresses_of_posts(table)):
         understood.questions = [
             f'no column of post ids, but links to posts in {name}.{IN_SETTINGS}id = "{name}"'
         ]
@@ -149,6 +145,7 @@ def understand(
     if understood.questions and not rule.claim:
         understood.taken.pop("claim", None)  # whether its values are claims is not known yet
     if not understood.questions:
+        _prefer_whole_ids(understood, table)
         _choose_times(understood, table)
         _look_at_values(understood, table, path, claims)
     return understood
@@ -197,14 +194,18 @@ def _name_columns(understood: Understood, path: Path | str) -> None:
         understood.questions.append(f"no column of post ids among: {all_names}.{IN_SETTINGS}{hint}")
 
 
-def _addresses_of_posts(table: Table) -> str:
-    """Return the first column in which nearly all cells are URLs of posts; empty if there is none."""
-    rows = [cells for _, cells, problem in islice(table.rows(), TOGETHER) if not problem]
-    for at, name in enumerate(table.header):
-        cells = [row[at] for row in rows if "://" in row[at]]
-        if rows and sum(bool(ids.post_id(cell, "")) for cell in cells) >= ENOUGH * len(rows):
-            return name
-    return ""
+def _prefer_whole_ids(understood: Understood, table: Table) -> None:
+    """Read ids from the rows' own URLs if a program has rounded those in the column of ids."""
+    named = understood.taken.get("id", [])
+    if understood.rule.id is None and len(named) == 1:
+        name = rounded_addresses(table, table.header.index(named[0]))
+        if name:
+            understood.taken["id"] = [name]
+            understood.notes.append(
+                f"ids are read from the URLs in {name}: those in {named[0]} are the same, but rounded"
+            )
+            if understood.taken.get("urls") == [name]:
+                understood.taken.pop("urls")
 
 
 def _choose_times(understood: Understood, table: Table) -> None:
@@ -213,7 +214,7 @@ def _choose_times(understood: Understood, table: Table) -> None:
     if understood.rule.created_at or len(named) < 2:
         return
     rows = [cells for _, cells, problem in islice(table.rows(), TOGETHER) if not problem]
-    cells = {name: _column(rows, [table.header.index(name)]) for name in named}
+    cells = {name: column_in(rows, [table.header.index(name)]) for name in named}
     exact = {name: dates.detail(cells[name]) for name in named}
     first, best = named[0], max(named, key=exact.__getitem__)
     if exact[best] > exact[first] and _same_days(cells[first], cells[best]):
@@ -231,7 +232,7 @@ def _same_days(cells: Sequence[str], others: Sequence[str]) -> bool:
 
 def _id_in_first_line(header: Sequence[str]) -> str:
     """Return the column number of a long id in the first line, which is then no header; otherwise empty."""
-    return next((str(at) for at, cell in enumerate(header, 1) if LONG_ID.fullmatch(_bare_cell(cell))), "")
+    return next((str(at) for at, cell in enumerate(header, 1) if LONG_ID.fullmatch(bare_cell(cell))), "")
 
 
 def to_paste(understood: Understood, name: str) -> str:
@@ -277,7 +278,7 @@ class _Texts:
 
     def see(self, block: Sequence[Sequence[str]], at: Sequence[int]) -> None:
         """Count the texts of some rows."""
-        texts, beginnings = _column(block, at), [cells[place][:2] for cells in block for place in at]
+        texts, beginnings = column_in(block, at), [cells[place][:2] for cells in block for place in at]
         self.protected += sum(map(PROTECTED.__contains__, beginnings))
         self.unprotected += sum(begin[:1] in MARKED and begin not in PROTECTED for begin in beginnings)
         escaped = [text for text in texts if text.find("&", 0, LOOKED_AT) >= 0 and ESCAPES.search(text)]
@@ -285,6 +286,38 @@ class _Texts:
         self.of_html = self.of_html or any(map(OF_HTML.search, escaped))
         self.empty += sum(not text or text.isspace() for text in texts)
         self.nothing += sum(len(text) <= LOOKED_AT and text in NOTHING for text in texts)
+
+
+@dataclass(slots=True)
+class _Repeats:
+    """Rows with the id of an earlier row, but another text: the column may hold ids of something else, like videos."""
+
+    texts: dict[str, int] = field(default_factory=dict)
+    count: int = 0
+    example: str = ""
+
+    def see(self, numbers: Sequence[int], native_ids: Sequence[str], texts: Sequence[str]) -> None:
+        """Compare the texts of some rows with those of earlier rows of the same id."""
+        for number, native, text in zip(numbers, native_ids, texts, strict=True):
+            content = hash(text)
+            if native and text and self.texts.setdefault(native, content) != content:
+                self.count += 1
+                self.example = self.example or f"row {number:,} with the id {native[:60]}"
+
+
+def _ask_for_ids(understood: Understood, repeats: _Repeats, given: int) -> None:
+    """Ask whether a column holds the posts' ids if several rows share one but have different texts; the settings can confirm it."""
+    if repeats.count < FEWEST_REPEATS or repeats.count <= MANY_REPEATS * given:
+        return
+    names = ", ".join(understood.taken["id"])
+    repeated = f"{repeats.count:,} of {given:,} rows have the {names} of an earlier row and another text, as {repeats.example}"
+    if understood.rule.id is None:
+        understood.questions.append(
+            f"{repeated}: these rows would be left out.{IN_SETTINGS}"
+            f'id = "COLUMN" that differs by post, id = "row" (the row\'s number), or id = "{names}" if they are'
+        )
+    else:
+        understood.notes.append(f"{repeated}: the first row of each id counts")
 
 
 def _look_at_values(understood: Understood, table: Table, path: Path | str, claims: AbstractSet[str]) -> None:
@@ -295,22 +328,23 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
     native_ids: list[str] = []
     moments: list[str] = []
     named_claims: Counter[str] = Counter()
-    marks = set[str]()
+    marks, repeats = set[str](), _Repeats()
     counts, of_no_language = _Texts(), 0
     rows = table.rows()
     while numbered := list(islice(rows, TOGETHER)):
         block = [cells for _, cells, problem in numbered if not problem]
         understood.rows += len(block)
         numbers += [number for number, _, problem in numbered if not problem]
-        native_ids += _column(block, at.get("id", []))
-        moments += _column(block, at.get("created_at", []), " ")
-        named_claims.update(_column(block, at["claim"]) if "claim" in at else ())
+        native_ids += column_in(block, at.get("id", []))
+        moments += column_in(block, at.get("created_at", []), " ")
+        named_claims.update(column_in(block, at["claim"]) if "claim" in at else ())
         if marks <= YES_OR_NO:
-            marks.update(map(str.lower, _column(block, at.get("repost", []))))
+            marks.update(map(str.lower, column_in(block, at.get("repost", []))))
         if "text" in at:
             counts.see(block, at["text"])
+            repeats.see(numbers[-len(block) :], native_ids[-len(block) :], column_in(block, at["text"]))
         if "language" in at:
-            of_no_language += sum(cell in NOTHING for cell in _column(block, at["language"]))
+            of_no_language += sum(cell in NOTHING for cell in column_in(block, at["language"]))
     understood.notes += table.notes
     understood.notes += [
         f"NA, NULL or the like as a {what}: {counted(count, 'posts')} of {meant}"
@@ -329,6 +363,7 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
     given = list(filter(None, native_ids))
     if repeated := len(given) - len(set(given)):
         understood.notes.append(f"rows with the id of another row, which count once with it: {repeated:,}")
+    _ask_for_ids(understood, repeats, len(given))
     check_rounded(path, table.rounded, taken.get("id", []))
     rows_of_bare = {
         number: native
@@ -351,7 +386,7 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
         understood.notes.append(
             f"ids such as {short[0]} are short for {rule.platform}: if they are your own numbers, invent a platform name"
         )
-    understood.platform = rule.platform or _platform(understood, table, bare, native_ids, moments)
+    understood.platform = rule.platform or platform_of_ids(understood, table, bare, native_ids, moments)
     if (understood.file_hash or rule.id == "") and understood.platform in {"", *HYDRATED}:
         understood.questions.append(
             f'ids that covmis makes need a new platform name.{IN_SETTINGS}platform = "forum", for example'
@@ -448,117 +483,6 @@ def _compare_with_ids(understood: Understood, native_ids: Sequence[str], moments
     )
 
 
-def in_addresses(table: Table, column: int, asked: AbstractSet[str] | None = None) -> dict[str, str]:
-    """Return the ids that also occur in a URL of their row, with the URL; of all rows, or of the `asked` ids."""
-    addressed = dict[str, str]()
-    for _, cells, problem in table.rows():
-        own = "" if problem else _bare_cell(cells[column])
-        if own and (asked is None or own in asked):
-            address = next(
-                (cell for cell in cells if len(cell) <= LOOKED_AT and own in cell and "://" in cell), ""
-            )
-            addressed |= {own: address} if address else {}
-    return addressed
-
-
-HOSTS = {
-    "facebook.com": "facebook", "fb.com": "facebook", "weibo.com": "weibo", "weibo.cn": "weibo", "twitter.com": "x", "x.com": "x",
-    "instagram.com": "instagram", "tiktok.com": "tiktok", "youtube.com": "youtube", "t.me": "telegram", "threads.net": "threads",
-    "vk.com": "vk", "gab.com": "gab", "truthsocial.com": "truth",
-}  # fmt: skip
-"""Website → platform of its posts."""
-
-
-def _platform_of_addresses(addresses_of: Iterable[str]) -> str:
-    """Return the platform to which nearly all of these URLs belong; empty if there is none."""
-    hosts = Counter(
-        ".".join(address.partition("://")[2].partition("/")[0].lower().split(".")[-2:])
-        for address in addresses_of
-    )
-    platforms = Counter[str]()
-    for host, count in hosts.items():
-        platforms[HOSTS.get(host, "")] += count
-    (platform, count) = platforms.most_common(1)[0] if platforms else ("", 0)
-    return platform if count >= ENOUGH * hosts.total() else ""
-
-
-def _platform(
-    understood: Understood,
-    table: Table,
-    bare: Sequence[str],
-    native_ids: Sequence[str],
-    moments: Sequence[str],
-) -> str:
-    """Return the platform of ids without prefix; empty if every id has one, or if the user must choose."""
-    bare = [native for native in bare if native.isdigit()]
-    if not bare:
-        return _platform_of_words(understood, native_ids) if "id" in understood.taken else ""
-    if any(folded(name) in OF_X for name in understood.taken["id"]):
-        if max(map(len, bare)) <= DIGITS_IN_2006:
-            understood.notes.append(
-                f"ids such as {bare[0]} look like row numbers: if they are, name a platform of your own in [[retrieval.columns]]"
-            )
-        return "x"
-    addressed = in_addresses(table, table.header.index(understood.taken["id"][0]))
-    if len(addressed) >= ENOUGH * len(set(bare)) and (site := _platform_of_addresses(addressed.values())):
-        understood.notes.append(f"{site}'s: {len(addressed):,} ids are in URLs of that site in their rows")
-        return site
-    if "text" not in understood.taken:
-        understood.notes.append("bare ids are treated as X's; the posts are in other files")
-        return "x"
-    compared = agreeing = 0
-    for native, moment in zip(native_ids, moments, strict=True):
-        when, own = understood.times.read(moment), ids.snowflake_time(native)
-        if when and native.isdigit() and len(native) in X_LENGTHS:
-            compared += 1
-            agreeing += bool(own) and abs(ids.seconds(when) - ids.seconds(own)) <= DAY
-    if compared and agreeing >= ENOUGH * len(bare):
-        times = f"all {agreeing:,}" if agreeing == len(bare) else f"{agreeing:,} of {len(bare):,}"
-        understood.notes.append(f"{times} times agree with the times encoded in the X post ids")
-        return "x"
-    understood.questions.append(_whose(bare[0]))
-    return ""
-
-
-def _platform_of_words(understood: Understood, native_ids: Sequence[str]) -> str:
-    """Return the platform of ids that are neither numbers nor URLs: by their format, or as a question."""
-    foreign = [native for native in native_ids if native and not ids.post_id(native, "")]
-    if not foreign or len(foreign) < ENOUGH * len(native_ids):
-        return ""
-    for platform, form in FORMS_OF_IDS.items():
-        if all(map(form.fullmatch, foreign)):
-            understood.notes.append(f"{platform}'s: ids such as {foreign[0]}")
-            return platform
-    understood.questions.append(_whose(foreign[0]))
-    return ""
-
-
-def _whose(native: str) -> str:
-    named = '"x", "weibo", or' if native.isdigit() else '"forum",'
-    return f"which platform are ids such as {native[:60]} from?{IN_SETTINGS}platform = {named} a name of your own"
-
-
-def _column(block: Sequence[Sequence[str]], at: Sequence[int], between: str = "/") -> list[str]:
-    """Return cells of many rows without protection marks."""
-    return list(map(_cell_of(at, between), block))
-
-
-def _bare_cell(cell: str) -> str:
-    """Remove marks from a cell that protect it from spreadsheets or quote it.
-
-    >>> _bare_cell("'125500"), _bare_cell("'125500'"), _bare_cell('="125500"')
-    ('125500', '125500', '125500')
-    """
-    if cell[:1] in _MARKS or cell[-1:] in _MARKS_BEHIND:
-        bare = cell.strip()
-        bare = bare[1:].removesuffix("'") if bare[:1] == "'" else bare
-        return bare.strip('="').strip()
-    return cell
-
-
-_MARKS, _MARKS_BEHIND = frozenset("'= \t"), frozenset(" \t\"'")
-
-
 class NotAPost(ValueError):
     """A row that is not a post, with the reason."""
 
@@ -574,11 +498,11 @@ class Reading:
         said = self.rule.repost.get("is", "")
         self.is_repost = said.__eq__ if self.rule.repost else lambda cell: cell.lower() in YES
         self.native, self.urls, self.claim, self.language, self.author, self.repost = (
-            _cell_of(at.get(what, ())) for what in ("id", "urls", "claim", "language", "author", "repost")
+            cell_of(at.get(what, ())) for what in ("id", "urls", "claim", "language", "author", "repost")
         )
-        self.time = _cell_of(at.get("created_at", ()), " ")
+        self.time = cell_of(at.get("created_at", ()), " ")
         self.reply_to, self.quote_of, self.repost_of = (
-            _cell_of(at.get(what, ())) for what in ("reply_to", "quote_of", "repost_of")
+            cell_of(at.get(what, ())) for what in ("reply_to", "quote_of", "repost_of")
         )
         self.kinds = [table.header.index(name) for name in ("kind", "source") if name in table.header]
 
@@ -645,49 +569,9 @@ ESCAPED = {"x": unescaped, "html": html.unescape}
 """Function that removes each kind of escape that a rule can name."""
 
 
-def _cell_of(at: Sequence[int], between: str = "/") -> Callable[[Sequence[str]], str]:
-    """Return a function that extracts the cell at a place without protection marks; several cells are joined."""
-    if not at:
-        return lambda _: ""
-    if len(at) > 1:
-        return lambda cells: between.join([_bare_cell(cells[place]) for place in at]).strip()
-    (only,) = at
-    return lambda cells: _bare_cell(cells[only])
-
-
 LONGEST_X = 20
-_ADDRESS = re.compile(r'https?://[^\s|,;"]+')
 
 
 def timeless(post: Post) -> bool:
     """True if an available post has no readable time."""
     return post.availability == "available" and not post.created_at
-
-
-def addresses(cell: str, separator: str = "") -> list[str]:
-    """Return the URLs in a cell: a JSON or Python list, or separated by blanks, bars, or commas before `http`."""
-    if separator:
-        parts = cell.split(separator)
-    elif _ADDRESS.fullmatch(cell):
-        return [cell]
-    elif cell.startswith("[") and (listed := _listed(cell)) is not None:
-        parts = [
-            str(link.get("expanded_url") or link.get("url") or "") if isinstance(link, dict) else str(link)
-            for link in listed
-        ]
-    else:
-        parts = re.split(r"[\s|]+|[,;]\s*(?=https?://)", cell)
-    return list(
-        dict.fromkeys(part.strip() for part in parts if part.strip().startswith(("http://", "https://")))
-    )
-
-
-def _listed(cell: str) -> list[object] | None:
-    for read in (json.loads, ast.literal_eval):
-        try:
-            listed = read(cell)
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            continue
-        if isinstance(listed, list):
-            return listed
-    return None

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from covmis_build.addresses import place
-from covmis_build.archive import columns, formats, streams
+from covmis_build.archive import columns, formats, streams, whose
 from covmis_build.archive.columns import Understood
 from covmis_build.archive.forgetting import PURGED, Forget
 from covmis_build.archive.formats.decoding import Posts
@@ -18,6 +18,7 @@ from covmis_build.errors import BrokenIds, InputError, doubted
 from covmis_build.files.ids import check_ids
 from covmis_build.files.packed import Limits
 from covmis_build.files.reading import open_table
+from covmis_build.files.table import Switches
 from covmis_build.options import size_of
 from covmis_build.storage import restored
 
@@ -159,8 +160,8 @@ MOST_SEEN = 256
 def _opened(job: streams.Job, rule: Columns | None, how: ReadingOptions) -> Opened:
     name = file_of(job)
     with doubted(name):
-        header = rule is None or rule.header
-        table = open_table(partial(streams.open_whole, job, how.limits), header=header)
+        switches = Switches() if rule is None else _switches_of(rule)
+        table = open_table(partial(streams.open_whole, job, how.limits), switches=switches)
         known = formats.tool_of(frozenset(table.header)) if rule is None or not rule.format else rule.format
         own = rule is not None and (rule.id is not None or bool(rule.text))
         tool = None if own else formats.TABLES.get(known)
@@ -169,6 +170,15 @@ def _opened(job: streams.Job, rule: Columns | None, how: ReadingOptions) -> Open
                 table, columns.understand(table, name, rule, how.claims, partial(_hash_of, job, how)), None
             )
         return Opened(table, _of_tool(table, known, tool, name), tool)
+
+
+def _switches_of(rule: Columns) -> Switches:
+    """Return how a rule says that a text file is to be read."""
+    if len(rule.separator) > 1:
+        raise InputError(
+            f"the separator '{rule.separator}' is not one sign", remedy='Like separator = ";" or "\\t"'
+        )
+    return Switches(rule.separator, rule.header, rule.encoding, rule.lines)
 
 
 def _hash_of(job: streams.Job, how: ReadingOptions) -> str:
@@ -183,7 +193,7 @@ def _of_tool(table: Table, known: str, tool: formats.TableTool, name: str) -> Un
     native = [cells[at].strip() for _, cells, problem in table.rows() if not problem]
     understood.rows, understood.taken = len(native), {"id": [table.header[at]]}
     check_ids(
-        name, [id_ for id_ in native if id_.isdigit()], addressed=partial(columns.in_addresses, table, at)
+        name, [id_ for id_ in native if id_.isdigit()], addressed=partial(whose.in_addresses, table, at)
     )
     return understood
 

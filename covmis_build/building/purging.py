@@ -273,7 +273,7 @@ def _half_removed(places: Places) -> list[Path]:
     folders = [
         path for kind in RoundKind for path in kind.folder(places.rounds).glob(f"{kind}[0-9][0-9][0-9]")
     ]
-    kept = ("items.parquet", "labels.parquet", "seal.json", "*.jsonl")
+    kept = ("items.parquet", "labels.parquet", "seal.json", "labels.*.jsonl", "decisions.*.jsonl")
     return [path for path in folders if not any(next(path.glob(name), None) for name in kept)]
 
 

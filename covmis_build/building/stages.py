@@ -368,7 +368,7 @@ STAGES = (
     ),
     Stage(
         "clean",
-        11,
+        12,
         ("retrieve",),
         ("cleaning",),
         ("items", "chains", "clean.dropped"),

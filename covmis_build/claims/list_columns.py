@@ -95,6 +95,8 @@ def map_columns(sheet: Sheet, path: Path, form: str, named: Mapping[str, str]) -
             elif column.lower() == "claim_id":
                 raise _no_ids(sheet, path, column)
     columns = {field: column for field, column in columns.items() if column}
+    guessed = columns.keys() - named.keys() - shape.columns.keys()
+    _ask_about({field: column for field, column in columns.items() if field in guessed}, sheet, path)
     _settle_text(columns, sheet, path)
     _settle_url(columns, sheet)
     if "claim_id" not in {*columns, *named} and (index := _index_column(sheet)) is not None:
@@ -137,6 +139,36 @@ def _fits(field: str, sheet: Sheet, column: str) -> bool:
     return any(values)
 
 
+MANY_ROWS = 10
+_OF_EXPRESSIONS = re.compile(r"\\[bBdDsSwW]|\(\?[:=!<i]|[.\])][*+]")
+"""Signs that only regular expressions have."""
+
+
+def _ask_about(columns: Mapping[str, str], sheet: Sheet, path: Path) -> None:
+    """Refuse columns that became queries by their names alone if their values look like something else, with both ways to go on."""
+    for field, column in columns.items():
+        values = [value for row in sheet.rows if (value := row[column].strip())]
+        if problem := _unlike(field, values):
+            raise InputError(
+                f"is {column} the column of {field}? {problem}, as '{values[0][:40]}'",
+                file=path,
+                remedy=f"If not: --column {field}= (in Python columns = {{'{field}': ''}}). If it is: --column {field}={column}",
+            )
+
+
+def _unlike(field: str, values: Sequence[str]) -> str:
+    """Return why values are hardly the titles, keywords or links of claims; empty if they can be."""
+    if field in {"titles", "keywords", "news_urls", "fact_check_urls"} and len(values) >= MANY_ROWS:
+        distinct = len(set(values))
+        if 2 * distinct < len(values):
+            return f"{len(values):,} cells have only {distinct:,} different values"
+        if field == "titles" and not _holds_sentences(values):
+            return "most have one or two words"
+    if field == "keywords" and any(map(_OF_EXPRESSIONS.search, values)):
+        return "it has regular expressions, which no query can be"
+    return ""
+
+
 def _holds_sentences(values: Sequence[str]) -> bool:
     """True if most values are sentences, not names or verdicts."""
     given = [value for value in values if value]
@@ -158,7 +190,7 @@ def _settle_text(columns: dict[str, str], sheet: Sheet, path: Path) -> None:
         raise InputError(
             f"no column holds the claims' sentences; there are {looked_at}"[:400],
             file=path,
-            remedy="If one does, name it: --text COLUMN, in Python columns = {text: COLUMN}",
+            remedy="If one does, name it: --text COLUMN, in Python columns = {text: COLUMN}; if the first line is no header: --header 0 --text 2",
         )
 
 

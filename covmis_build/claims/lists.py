@@ -15,10 +15,10 @@ from covmis_build.claims.list_columns import LIAR_COLUMNS, NAMELESS, PRESETS, Ma
 from covmis_build.errors import InputError, counted, nearest
 from covmis_build.files.columns import OWN_CLAIMS, column_of, folded, need
 from covmis_build.files.contents import text_of
-from covmis_build.files.ids import NOTHING, check_ids, check_rounded
+from covmis_build.files.ids import NOTHING, check_ids, check_rounded, not_of_x
 from covmis_build.files.json_rows import documents
 from covmis_build.files.reading import Sheet, read_table, sheet_of
-from covmis_build.files.table import values_of
+from covmis_build.files.table import Switches, values_of
 from covmis_build.files.workbook import SUFFIXES
 from covmis_build.text.language import language_code
 
@@ -91,9 +91,15 @@ def claim_texts(path: Path) -> dict[str, str]:
 
 
 def read_list(
-    path: Path | pd.DataFrame, form: str = "", columns: Mapping[str, str] | None = None
+    path: Path | pd.DataFrame,
+    form: str = "",
+    columns: Mapping[str, str] | None = None,
+    switches: Switches = Switches(),  # noqa: B008 - frozen
 ) -> ClaimList:
-    """Read other people's list of claims from a file or DataFrame; `columns` assigns fields to unclear columns."""
+    """Read other people's list of claims from a file or DataFrame; `columns` assigns fields to unclear columns.
+
+    `switches` say how a text file is to be read as a table.
+    """
     if form and form not in FORMATS:
         raise InputError(f"no claim list format is called '{form}'", remedy=nearest(form, FORMATS))
     if not isinstance(path, Path):
@@ -106,6 +112,8 @@ def read_list(
             document for part in parts for document in documents(part, text_of(part))
         ]  # CheckThat: one file per claim
         return _from_sheet(sheet_of(claims), path, form, columns or {})
+    if (switches != Switches() or switches.header_line) and path.is_file():
+        return _from_sheet(read_table(path, switches=switches), path, form, columns or {})
     if columns or form in PRESETS or _is_foreign(path, form):
         return _from_sheet(_sheet(path, form), path, form, columns or {})
     form = form or _detect(path)
@@ -217,6 +225,7 @@ def _claims(
     posts: dict[GivenPost, None] = {}
     alone: dict[int, str] = {}
     unlike_addresses = empty = nothing = 0
+    stated = _verdicts_in(sheet, columns, notes)
     for number, (row, line, day) in enumerate(zip(sheet.numbers, sheet.rows, days, strict=True), start=1):
         cells = {name: _in_lines(line[source].strip()) for name, source in columns.items()}
         nothing += sum(cell in NOTHING for cell in cells.values())
@@ -225,12 +234,13 @@ def _claims(
         if not text:
             empty += 1
             continue
+        text = _without_verdict(text, stated.get(row, ""))
         claim_id = cells["claim_id"] if "claim_id" in columns else f"{_stem(path)}-{number:04}"
         if mapped.form == "liar":
             claim_id = f"liar-{claim_id.removesuffix('.json')}"
         urls = {name: _addresses(cells.get(name, "")) for name in ("news_urls", "fact_check_urls")}
         unlike_addresses += sum(bool(cells.get(name)) and not urls[name] for name in urls)
-        verdict = cells.get("verdict", "")
+        verdict = cells.get("verdict", "") or stated.get(row, "")
         titles = _text_and_language(cells.get("titles", ""), "", mapped.form)[0]
         claim = Claim(
             claim_id,
@@ -264,7 +274,46 @@ def _claims(
         notes.append(f"ids are those of the first column, which has no name, as '{next(iter(claims), '')}'")
     check_rounded(path, sheet.rounded, [columns[name] for name in ("claim_id", "posts") if name in columns])
     check_ids(path, list(alone.values()), rows=alone)  # spreadsheets round a number that is alone in its cell
+    _check_platform(path, [post.post_id for post in posts])
     return list(claims.values()), sorted(posts)
+
+
+VERDICT_ENDS = " :–—-"
+_VERDICT = re.compile(
+    r"(FALSE|TRUE|FAKE|HOAX|MYTH|MISLEADING|PARTLY FALSE|MOSTLY (?:FALSE|TRUE)|False|Fake|Misleading)(?=\s?:\s)"
+)
+MANY_VERDICTS = 0.2
+
+
+def _verdicts_in(sheet: Sheet, columns: Mapping[str, str], notes: list[str]) -> dict[int, str]:
+    """Return row → the verdict with which its text begins, if many of a list's texts do; one alone may be part of what was said."""
+    said = {
+        number: match[1]
+        for number, row in zip(sheet.numbers, sheet.rows, strict=True)
+        if (match := _VERDICT.match(row[columns["text"]].strip()))
+    }
+    if len(said) < 2 or len(said) < MANY_VERDICTS * len(sheet.rows):
+        return {}
+    notes.append(
+        f"{counted(len(said), 'claims')} begin with a verdict, as '{next(iter(said.values()))}:': it is left out of their texts"
+    )
+    return said
+
+
+def _without_verdict(text: str, verdict: str) -> str:
+    """Return a claim without the verdict before it."""
+    claim = text[len(verdict) :].lstrip(VERDICT_ENDS) if verdict else text
+    return claim[:1].upper() + claim[1:] if verdict else claim
+
+
+def _check_platform(path: Path | str, post_ids: Sequence[str]) -> None:
+    """Refuse posts of other platforms among posts of X."""
+    if why := not_of_x([post_id.removeprefix("x:") for post_id in post_ids]):
+        raise InputError(
+            why,
+            file=path,
+            remedy="Remove the column of posts from the list; only X's posts can be given with claims",
+        )
 
 
 def _in_lines(cell: str) -> str:

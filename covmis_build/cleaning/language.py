@@ -31,10 +31,12 @@ def languages(texts: list[str], tags: list[str | None], options: Cleaning) -> li
 
 def fits(language: str, options: Cleaning) -> bool:
     """True if posts in this language are kept."""
+    if not options.languages:
+        return True  # all languages, also one that no detector can name
     if not language:
         return options.undetermined == "keep"
     wanted = {language_code(tag) for tag in options.languages}
-    return not wanted or language in wanted or language.partition("-")[0] in wanted
+    return language in wanted or language.partition("-")[0] in wanted
 
 
 STEP = Step(

@@ -15,6 +15,13 @@ from covmis_build.study.study import rebuild_published
 def new(
     folder: Annotated[Path, Argument(metavar="DIR", help="The folder to make.")],
     title: Annotated[str, Option(help="The study's title.")] = "",
+    labels: Annotated[
+        str,
+        Option(
+            metavar="LABEL,…",
+            help="The labels, if they are not favor,against,neither; the guideline gets a row for each.",
+        ),
+    ] = "",
     source: Annotated[
         str, Option("--from", help="covmis-stance: a study that builds COVMis-Stance again.")
     ] = "",
@@ -37,7 +44,7 @@ def new(
         return rebuild_published(folder, source, published, title=title, releases=releases)
     from covmis_build.study.new import new_study
 
-    files = new_study(folder, title)
+    files = new_study(folder, title, labels=labels)
     words = f"Made {folder}/. Next: read {folder}/README.md, then `cd {folder}` and `covmis status`."
     return PlainResult({"folder": str(folder), "title": title or folder.name, "files": files}, [words])
 

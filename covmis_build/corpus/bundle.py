@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from covmis_build.settings import Settings
 
-FORMAT, FIRST = 2, 1
-"""The first format had a ledger but no facts; its releases have no root hash."""
+FORMAT, SECOND, FIRST = 3, 2, 1
+"""The first format had a ledger but no facts; its releases have no root hash. Root hashes of the second cover no pages."""
 MANIFEST = "manifest.json"
 STUDY_TOML, FORM = "study.toml", "annotation/label_config.xml"
 CORPUS, FACTS = "data/release/corpus.parquet", "data/release/facts.json"
@@ -48,6 +48,7 @@ PLAIN = (
 )
 ROUND_FILES = (
     "round.json",
+    "sent.jsonl",
     "guideline.md",
     "report.json",
     "seal.json",
@@ -225,13 +226,12 @@ def _written(table: Any) -> bytes:
 
 
 def zipped(files: Mapping[str, bytes]) -> bytes:
-    """Return a zip that depends only on its files."""
+    """Return a zip that depends only on its files: nothing is compressed, because compressors differ."""
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
         for name, data in sorted(files.items()):
             entry = zipfile.ZipInfo(name, EARLIEST)
             entry.external_attr = 0o644 << 16
-            entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, data)
     return out.getvalue()
 
@@ -253,8 +253,14 @@ def read_bundle(path: Path) -> tuple[Manifest, dict[str, bytes]]:
         raise InputError(
             "has no manifest of a bundle", file=path, remedy="Make it with `covmis release --bundle`"
         ) from None
-    if manifest.format not in {FIRST, FORMAT}:
+    if manifest.format not in {FIRST, SECOND, FORMAT}:
         raise InputError(f"is a bundle of format {manifest.format}", file=path, remedy="Use a newer covmis")
+    if manifest.format == FORMAT and path.read_bytes() != zipped(files):
+        raise InputError(
+            "holds bytes besides its files, or stores them otherwise than covmis does",
+            file=path,
+            remedy="Do not unpack it",
+        )
     return manifest, files
 
 

@@ -73,6 +73,18 @@ def _missing(cell: Any) -> bool:
     return cell is None or (isinstance(cell, float) and math.isnan(cell))
 
 
+def corpus_file(path: Path) -> Path:
+    """Return the corpus of a release's folder; a file as it is."""
+    if not path.is_dir():
+        return path
+    for ending in ("parquet", "csv", "jsonl"):
+        if (file := path / f"corpus.{ending}").is_file():
+            return file
+    raise InputError(
+        "has no corpus.parquet, corpus.csv or corpus.jsonl", file=path, remedy="Name the folder of a release"
+    )
+
+
 def read_corpus(file: Path | str) -> pd.DataFrame:
     """Read a released corpus in any of its formats as the table `corpus` (text is empty if not released)."""
     import pandas as pd

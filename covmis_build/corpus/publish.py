@@ -24,6 +24,7 @@ from covmis_build.corpus import (
 from covmis_build.corpus.bundle import hash_tree, root_of
 from covmis_build.corpus.datacite import datacite
 from covmis_build.corpus.datapackage import datapackage, reader_for_pandas, reader_for_r
+from covmis_build.corpus.inventory import PLACE, file_hashes
 from covmis_build.corpus.methods import methods
 from covmis_build.corpus.release_facts import hashed, to_json
 from covmis_build.corpus.resources import (
@@ -139,23 +140,30 @@ def write_release(
     _write_beside(folder, beside, corpus, facts, numbers)
     for name, rows in hub_parts(corpus, beside.splits).items():
         convert.write_corpus(folder / HUGGING_FACE / f"{name}.parquet", rows, text=text)
-    storage.write_text(folder / STATISTICS, _statistics_json(facts, numbers))
-    hashes = data_hashes(folder, facts)
+    facts = replace(facts, root=PLACE)
+    texts_of = rendered(folder, facts, numbers, beside.splits) | {FACTS: to_json(facts)}
+    for name, content in texts_of.items():
+        storage.write_text(folder / name, content)
+    hashes = release_hashes(folder, PLACE)
     if bundle is None:
-        facts = replace(facts, root=root_of(hash_tree(release=hashes)))
+        root = root_of(hash_tree(release=hashes))
     else:
         data, root = bundle(hashed(facts), hashes)
-        facts = replace(facts, root=root)
         storage.write_bytes(folder / BUNDLE, data)
-    storage.write_text(folder / FACTS, to_json(facts))
-    for name, content in rendered(folder, facts, numbers, beside.splits).items():
-        storage.write_text(folder / name, content)
+    for name, content in texts_of.items():
+        if PLACE in content:
+            storage.write_text(folder / name, content.replace(PLACE, root))
     storage.write_text(folder / CHECKSUMS, checksums(folder))
     return numbers
 
 
+def release_hashes(folder: Path, root: str) -> dict[str, str]:
+    """Return the hash of each file of a release that its root hash covers directly; the bundle's own files are in its manifest."""
+    return file_hashes(folder, (name for name in (*ALWAYS, *SOMETIMES) if name != BUNDLE), root)
+
+
 def data_hashes(folder: Path, facts: ReleaseFacts) -> dict[str, str]:
-    """Return the SHA-256 of each data file of a release, and of its facts, from which all other files are rendered."""
+    """Return what the root hash of a release of before 0.3 covers: its data files, and its facts."""
     data = [
         name
         for name in (*ALWAYS, *SOMETIMES)

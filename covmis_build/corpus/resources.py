@@ -133,6 +133,7 @@ def weights_resource(columns: Sequence[str]) -> Resource:
         "design": "how the post was drawn: poisson (by its own probability) or two_phase (a fixed number a claim)",
         "rule": "the label that a rule set, whoever judged it later",
         "p_audit": "the probability that people checked the rule's label, once the post was drawn; 1 where no rule set a label",
+        "audit_cell": "what a rule labelled in one claim, or in several with few checked labels: a checked one counts for its cell",
         "cell": "what one query type found for one claim, or similar: the weights of a cell sum to its known number of posts",
         "cell_variance": "how much the cell's number of unique posts varies, because posts of several claims stay with one",
         "cell_variance_of_posts": "the same of all posts",

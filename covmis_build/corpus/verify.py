@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from covmis_build import __version__
 from covmis_build.corpus import signature
 from covmis_build.corpus.bundle import (
     CORPUS,
     EMPTY_LISTS,
     EMPTY_TEXTS,
     FIRST,
+    FORMAT,
     LARGEST,
     MANIFEST,
     STUDY_TOML,
@@ -23,7 +26,7 @@ from covmis_build.corpus.bundle import (
 )
 from covmis_build.corpus.bundle import FACTS as BUNDLED_FACTS
 from covmis_build.corpus.convert import FORMATS, checked, read_corpus
-from covmis_build.corpus.publish import BUNDLE, CRATE, data_hashes
+from covmis_build.corpus.publish import ALWAYS, BUNDLE, CRATE, SOMETIMES, data_hashes, release_hashes
 from covmis_build.corpus.recount import Check, check_by_recount
 from covmis_build.corpus.release_facts import from_json
 from covmis_build.corpus.signature import SIGNATURE
@@ -37,8 +40,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from covmis_build.corpus.bundle import Manifest
+    from covmis_build.corpus.release_facts import ReleaseFacts
 
 TOLERANCE = 1e-9
+EARLIER = ("0.1.0", "0.2.0")
+"""Versions whose root hashes cover less, and whose pages cannot be made again."""
+EVERY_BYTE = "it covers every byte of every file"
+DATA_ONLY = "it covers data, facts and bundle, as before covmis 0.3; pages only by the checksums"
+_SPACES = re.compile(r"\\allowbreak|\\-|[\s\u00ad\u200b{}]+")
+"""What typesetting puts into a long word."""
 
 
 def _refuse_large(folder: Path) -> None:
@@ -61,15 +71,13 @@ def check_release(folder: Path, signers: Path | None = None) -> list[Check]:
     _refuse_large(folder)
     listed = _listed(sums)
     wrong = [name for name, digest in listed.items() if _digest(folder / name) != digest]
-    extra = sorted(
-        name
-        for path in folder.rglob("*")
-        if path.is_file()
-        and (name := path.relative_to(folder).as_posix()) not in {*listed, CHECKSUMS, SIGNATURE}
-    )
+    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
+    extra = sorted(there - ({*listed} & {*ALWAYS, *SOMETIMES}) - {CHECKSUMS, SIGNATURE})
+    lacking = sorted({*ALWAYS, FACTS} - there) if (folder / FACTS).is_file() else []
     checks = [
         Check("files are as they were released", not wrong, _names(wrong) or counted(len(listed), "files")),
         Check("there are no other files", not extra, _names(extra)),
+        Check("no file that every release has is missing", not lacking, _names(lacking)),
     ]
     if signers is not None or (folder / SIGNATURE).is_file():
         signed = (folder / SIGNATURE).is_file()
@@ -124,6 +132,22 @@ def _uneven(corpus: pd.DataFrame, chance: pd.Series[float]) -> pd.Series[bool]:
     return (inside & (~even | ~(factor > 0))) | (~inside & (factor != 0))
 
 
+def _root_of_files(folder: Path, facts: ReleaseFacts) -> tuple[str, list[str], str]:
+    """Return the root hash of a release's files, those that differ from its bundle's list, and what the hash covers."""
+    hashes = release_hashes(folder, facts.root)
+    if (folder / BUNDLE).is_file():
+        manifest, files = read_bundle(folder / BUNDLE)
+        root, covers = root_of(files[MANIFEST]), EVERY_BYTE
+        if manifest.format < FORMAT:
+            hashes, covers = data_hashes(folder, facts), DATA_ONLY
+        names = sorted({*hashes, *manifest.release})
+        return root, [name for name in names if hashes.get(name) != manifest.release.get(name)], covers
+    root = root_of(hash_tree(release=hashes))
+    if root != facts.root and facts.version in EARLIER:
+        return root_of(hash_tree(release=data_hashes(folder, facts))), [], DATA_ONLY
+    return root, [], EVERY_BYTE
+
+
 def _check_root(folder: Path) -> list[Check]:
     """Check the root hash in facts and card against the files."""
     if not (folder / FACTS).is_file() and not any(
@@ -137,24 +161,46 @@ def _check_root(folder: Path) -> list[Check]:
         facts = from_json((folder / FACTS).read_bytes())
     except ValueError as error:
         return [Check(f"{FACTS} can be read", passed=False, detail=str(error))]
-    hashes, differ = data_hashes(folder, facts), list[str]()
-    if (folder / BUNDLE).is_file():
-        manifest, files = read_bundle(folder / BUNDLE)
-        root = root_of(files[MANIFEST])
-        names = sorted({*hashes, *manifest.release})
-        differ = [name for name in names if hashes.get(name) != manifest.release.get(name)]
-    else:
-        root = root_of(hash_tree(release=hashes))
+    known = facts.version in {*EARLIER, __version__}
+    root, differ, covers = _root_of_files(folder, facts)
     card = folder / "card.md"
     named = facts.root == root and card.is_file() and f"`{root}`" in card.read_text("utf-8", "replace")
     told = _names(differ) or f"the files have {root}; {FACTS} names {facts.root or 'none'}"
     return [
         Check(
+            "it was made by a version that is known",
+            known and (covers == EVERY_BYTE or facts.version in EARLIER),
+            f"covmis {facts.version}",
+        ),
+        Check(
             "the root hash that facts and card name is that of the files",
             named and not differ,
-            f"{root}, {facts.sealed_rounds}" if named and not differ else told,
-        )
+            f"{root}, {facts.sealed_rounds}; {covers}" if named and not differ else told,
+        ),
     ]
+
+
+def check_cited(folder: Path, root: str, paper: Path | None) -> list[Check]:
+    """Check that a release or bundle has this root hash, or the one that a paper prints."""
+    if folder.is_dir():
+        with doubted(folder / FACTS):
+            own, differ, _ = _root_of_files(folder, from_json((folder / FACTS).read_bytes()))
+    else:
+        manifest, files = read_bundle(folder)
+        own, differ = root_of(files[MANIFEST]), differing(manifest, files)
+    checks = []
+    if root:
+        checks.append(
+            Check(
+                "the root hash is the given one",
+                root.strip().lower() == own and not differ,
+                _names(differ) or own,
+            )
+        )
+    if paper is not None:
+        printed = _SPACES.sub("", paper.read_text("utf-8", "replace")).lower()
+        checks.append(Check(f"{paper.name} prints this root hash", own in printed, own))
+    return checks
 
 
 def check_bundle(manifest: Manifest, files: Mapping[str, bytes]) -> list[Check]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from covmis_build.stats.intervals import Estimate
+    from covmis_build.stats.over_posts import Seen
 
     Floats = NDArray[np.float64]
 
@@ -60,17 +61,32 @@ def assisted_estimate(  # noqa: PLR0913 - the sample, its predictions, the desig
     extra: float = 0.0,
     expected: Expected = NOTHING_KNOWN,
     level: float = 0.95,
+    linear: Floats | None = None,
+    seen: Seen | None = None,
 ) -> Estimate:
     """Return the share shifted by `moved` (λ) times the difference of predictions between population and sample.
 
-    `centres` are subtracted from y and f; `scale`/π sums to 1; `extra` is variance of a later phase.
+    `centres` are subtracted from y and f; `scale`/π sums to 1; `extra` is variance of a later phase, `linear` and `seen` are
+    those of `linear_estimate`.
     """
-    plain = linear_estimate(y, centres[0], scale, design, n=n, extra=extra, expected=expected, level=level)
+    linear = deviations(y, centres[0], scale) if linear is None else linear
+    plain = linear_estimate(
+        y,
+        centres[0],
+        scale,
+        design,
+        n=n,
+        extra=extra,
+        expected=expected,
+        level=level,
+        linear=linear,
+        seen=seen,
+    )
     if n <= 2 or math.isnan(plain.value):
         return plain
     shares = design.weights * scale
     value = plain.value + moved * (pool_mean - float(np.sum(shares * f)))
-    z = deviations(y, centres[0], scale) - moved * deviations(f, centres[1], scale)
+    z = linear - moved * deviations(f, centres[1], scale)
     # λ was chosen to minimise the variance: the factor n/(n-2) corrects for that, also for λ = 0
     variance = design.variance(z) * n / (n - 2) + extra
     explained = 1 - variance / plain.variance if plain.variance > 0 else 0.0

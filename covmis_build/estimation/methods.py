@@ -37,8 +37,12 @@ def methods_sentences(
     level: float,
     *,
     kept: pd.DataFrame | None = None,
+    stated: bool = True,
 ) -> Iterator[str]:
-    """Return the sentences in the order of a methods section; `kept` are these claims' pairs after cleaning, if known."""
+    """Return the sentences in the order of a methods section; `kept` are these claims' pairs after cleaning, if known.
+
+    `stated` says that the options are those of the draws; a corpus alone has only its probabilities.
+    """
     ways = sorted(set(design.names))
     how = {"poisson": "Poisson sampling", "two_phase": "two-phase sampling of fixed size"}
     sizes, exact = corpus["claim_id"].value_counts(), ways == ["two_phase"]
@@ -51,6 +55,8 @@ def methods_sentences(
             yield (
                 "Intervals therefore reflect only that a post which several claims found stays with one of them, chosen at random."
             )
+    elif not stated:
+        yield f"{drawn} were sampled with the probabilities that the corpus states; how they were chosen is not known here."
     else:
         yield (
             f"{drawn} were sampled by {' and '.join(how[name] for name in ways)} with known probabilities: "

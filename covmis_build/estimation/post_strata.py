@@ -59,10 +59,19 @@ def post_strata(
 
 
 def strata_of_weights(
-    corpus: pd.DataFrame, weights: Floats, sizes: Floats, known: Floats
+    corpus: pd.DataFrame, weights: Floats, sizes: Floats, known: Floats, variance: str
 ) -> PostStrata | None:
-    """Return the cells of a corpus without its population, from its `known` weights; None if they are the inverses of probabilities."""
+    """Return the cells of a corpus without its population, from its `known` weights; None if they are the inverses of probabilities.
+
+    The columns `cell` and `variance` have the cells and the variances of their sizes, if the release tells them.
+    """
     factors = known / (weights * sizes)
+    if "cell" in corpus and variance in corpus:
+        named, numbers = np.unique(corpus["cell"].astype(str), return_inverse=True)
+        of_cells = corpus[variance].astype(float).groupby(numbers).first()
+        return PostStrata(
+            numbers, factors, sizes, np.asarray(of_cells, dtype=np.float64), tuple(named.tolist())
+        )
     if np.allclose(factors, 1):
         return None
     own = _keys(corpus)

@@ -23,7 +23,7 @@ from covmis_build.options import KINDS
 from covmis_build.report.result import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from numpy.typing import NDArray
 
@@ -67,6 +67,46 @@ class FrameFacts:
         return max(self.claims * self.posts_in_archive - self.pairs_found - self.pairs_missed, 0)
 
 
+@dataclass(frozen=True, slots=True)
+class QueriesNow:
+    """What today's queries find of a frame whose draw was of other queries."""
+
+    found: int
+    """Relevant sampled pairs that the queries of the draw found."""
+    still_found: int
+    missed: int
+    """Relevant sampled pairs that they missed."""
+    found_since: int
+    outside: int
+    """Pairs that today's queries find outside the frame."""
+
+    def __str__(self) -> str:
+        beyond = (
+            f" {self.outside:,} pairs that they find today are outside the frame." if self.outside else ""
+        )
+        return (
+            f"The queries have changed since the draw, and the figures are of those of the draw. Today's find {self.still_found:,} of "
+            f"the {self.found:,} relevant sampled pairs that those found, and {self.found_since:,} of the {self.missed:,} that they "
+            f"missed.{beyond} `covmis recall draw` draws for today's queries."
+        )
+
+
+def queries_now(pairs: pd.DataFrame, today: Collection[str]) -> QueriesNow | None:
+    """Compare a frame with the items that today's queries find; None if of the frame they find what the draw's did."""
+    now = pairs["item_id"].isin(set(today))
+    if (now == pairs["found"]).all():
+        return None
+    relevant = pairs["drawn"] & (pairs["relevant"] > 0)
+    found, missed = relevant & pairs["found"], relevant & ~pairs["found"]
+    return QueriesNow(
+        found=int(found.sum()),
+        still_found=int((found & now).sum()),
+        missed=int(missed.sum()),
+        found_since=int((missed & now).sum()),
+        outside=len(set(today) - set(pairs["item_id"])),
+    )
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class RecallReport(Result):
     """Recall with intervals (`figures`, COLUMNS), and its scope."""
@@ -82,6 +122,8 @@ class RecallReport(Result):
     """STANCES: share of each label among the frame's relevant posts; empty without stance labels."""
     without_stance: int
     """Sampled relevant pairs without a stance label."""
+    now: QueriesNow | None
+    """What today's queries find of the frame, if they are not those of the draw."""
     edge: float
     """Relevant share in the most distant fifth of each claim's nearest posts; NaN if few were sampled."""
 
@@ -99,8 +141,12 @@ class RecallReport(Result):
             return [
                 f"Of {facts.in_words}, {self.unanswered:,} sampled pairs have no final label yet, so recall cannot be estimated."
             ]
+        changed = [str(self.now)] if self.now else []
         if np.isnan(whole["recall"]):
-            return [f"No sampled pair is relevant among {facts.in_words}, so recall cannot be estimated."]
+            return [
+                f"No sampled pair is relevant among {facts.in_words}, so recall cannot be estimated.",
+                *changed,
+            ]
         told = [
             (
                 f"The queries find at least {_percent(whole['low'])} of the relevant posts among {facts.in_words}; "
@@ -116,6 +162,7 @@ class RecallReport(Result):
                 f"{facts.beyond:,} claim–post pairs are outside the frame and were not examined.{self._could_be}"
             ),
         ]
+        told += changed
         if self.edge >= MANY:
             told.append(
                 f"The frame ends too early: about {self.edge:.0%} of its least similar fifth are relevant, and there are more outside. "
@@ -166,6 +213,7 @@ class RecallReport(Result):
             "overruled": self.overruled,
             "stances": self.stances,
             "without_stance": self.without_stance,
+            "queries_now": asdict(self.now) if self.now else None,
             "beyond": {"pairs": self.facts.beyond, "room": self._room, "edge": self.edge},
             "sentences": self.sentences,
         }
@@ -178,12 +226,13 @@ def report_of(
     *,
     rounds: tuple[str, ...],
     overruled: int,
+    today: Collection[str] | None = None,
     level: float = 0.95,
 ) -> RecallReport:
     """Return the report of a frame (table `frame`).
 
     Its sampled pairs have `drawn`, `relevant` (1, 0, NaN: no answer yet), `stance` (one of `labels`, or empty) and
-    `probability` (1 divided by the number of represented pairs).
+    `probability` (1 divided by the number of represented pairs). `today` are the items that queries find now, if known.
     """
     whole = _figures(pairs, level)
     found = pairs[pairs["found"] & pairs["drawn"]]
@@ -201,7 +250,16 @@ def report_of(
     told = _stances(pairs, labels, whole.found.value + whole.missed.value, level)
     untold = int((pairs["drawn"] & (pairs["relevant"] > 0) & ~pairs["stance"].isin(labels)).sum())
     return RecallReport(
-        facts, figures, whole.unanswered, level, rounds, overruled, told, untold, _edge(pairs)
+        facts,
+        figures,
+        whole.unanswered,
+        level,
+        rounds,
+        overruled,
+        told,
+        untold,
+        None if today is None else queries_now(pairs, today),
+        _edge(pairs),
     )
 
 

@@ -16,16 +16,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from covmis_build.errors import InputError, nearest
+from covmis_build.errors import InputError
 from covmis_build.estimation import differences
 from covmis_build.estimation.assisted import FEWEST_LABELS, assisted_estimate, deviations, strength
+from covmis_build.estimation.checks import Checked, cells_of_claims, cells_within, checks_of, said_by_rules
 from covmis_build.estimation.differences import Part
 from covmis_build.estimation.from_values import times
 from covmis_build.estimation.label_error import answered, between_people, over_people, own_shares
 from covmis_build.estimation.methods import methods_sentences
+from covmis_build.estimation.needed import check_corpus
+from covmis_build.estimation.parts import in_part, names_of_parts
 from covmis_build.estimation.post_strata import post_strata, strata_of_weights
-from covmis_build.estimation.scopes import SCOPES, TIMES, Scope
-from covmis_build.options import RANKED, STRATA
+from covmis_build.estimation.scopes import TIMES, Scope
+from covmis_build.options import RANKED
 from covmis_build.records import Estimand
 from covmis_build.report.result import Result
 from covmis_build.sampling import audit as audits
@@ -36,6 +39,7 @@ from covmis_build.stats.over_posts import (
     NOTHING_KNOWN,
     Design,
     Expected,
+    Seen,
     difference,
     expected_of,
     linear_estimate,
@@ -55,7 +59,6 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 
-NEEDED = ("item_id", "claim_id", "kind", "label", "how", "p_claim", "p_sample", "group_size")
 COLUMNS = [
     "estimand", "scope", "name", "label", "share", "standard_error", "low", "high", "over", "effective_n", "flagged",
     "why", "design_effect", "n", "unweighted", "population", "total", "total_low", "total_high", "band_low", "band_high",
@@ -63,10 +66,12 @@ COLUMNS = [
 ]  # fmt: skip
 WEIGHTS = {Estimand.UNIQUE_POSTS: "weight", Estimand.POSTS: "weight_of_posts"}
 """The column of a corpus with the number of posts that an item represents."""
+CELL_VARIANCES = {Estimand.UNIQUE_POSTS: "cell_variance", Estimand.POSTS: "cell_variance_of_posts"}
+"""The column of replicate weights with the variance of the size of an item's cell."""
 MOST_MERGED = 0.1
 """The largest share of posts of claims with too few labelled ones for which a figure over claims has an interval."""
 TOO_FEW = "with fewer than two labelled posts: no interval is known"
-LONE = 2.0
+LONE, CLOSE = 2.0, 1e-9
 """With fewer units that have a label its frequency is uncertain: the interval begins at the possible limit."""
 NO_WIDTH = 1e-12
 """Remaining rounding error in the width of a zero-width interval."""
@@ -189,6 +194,7 @@ def estimates(  # noqa: PLR0913 - a sample, its pool, and what is known beside, 
     between: tuple[Part, Part] | None = None,
     level: float = 0.95,
     apart: Collection[str] = (),
+    stated: bool = True,
 ) -> Estimates:
     """Estimate the share and total of each label in the target population, for the mean over claims, and for each part of `by`.
 
@@ -202,19 +208,26 @@ def estimates(  # noqa: PLR0913 - a sample, its pool, and what is known beside, 
     variance. `calibrated` weights reproduce the known number of each query type (except within claims, which have too few
     items). `draws` is the ledger of draws, which lets the warnings consider all draws. `between` are two parts or two labels
     whose shares are compared (`differences.compared_parts`). `apart` are labels without shares: not all rounds could give them.
+    `stated` says that `options` are those of the draws.
     """
     check_corpus(corpus, labels)
     labels = [label for label in labels if label not in apart]
     known = pool if pool is not None and set(corpus["item_id"]) <= set(pool["item_id"]) else None
     counts = {} if known is None else counts_of(known, _divided(known, options))
     design = design_of(corpus, options, counts)
-    if known is not None:
-        known = known.assign(p_sample=_pool_chances(known, corpus, options, counts, draws))
     audit = audits.audit_of(corpus, automatic or {}, design.weights)
-    parts = [(scope, _names(corpus, scope)) for scope in by]
+    if known is not None:
+        known = known.assign(
+            p_sample=_pool_chances(known, corpus, options, counts, draws),
+            p_people=_chances_of_people(known, corpus, audit),
+        )
+    parts = [(scope, names_of_parts(corpus, scope)) for scope in by]
     rows: list[dict[str, Any]] = []
     compared: list[dict[str, Any]] = []
     weights = pd.DataFrame({"item_id": corpus["item_id"]})
+    audit_cells = cells_of_claims(audit, corpus["claim_id"].tolist())
+    if audit.corrigible():
+        weights["audit_cell"] = audit_cells
     designs = {}
     for estimand in (Estimand.UNIQUE_POSTS, Estimand.POSTS):
         source = _Source(corpus, known, predicted, design, estimand, answers)
@@ -226,10 +239,12 @@ def estimates(  # noqa: PLR0913 - a sample, its pool, and what is known beside, 
                 strata.cells
             ]
         of_labels = {}
+        omega = source.design.weights * source.sizes
+        second = checks_of(audit, audit_cells, omega, design.chance)
         for label in labels:
-            y, groups = audit.corrected(label, source.sizes)
+            y = (audit.labels == label).astype(float)
             figures = _LabelFigures(
-                source, label, y, audit, groups, level, source.predictions(label), source.answered(label)
+                source, label, y, audit, second, level, source.predictions(label), source.answered(label)
             )
             of_labels[label] = figures
             rows += [{"estimand": str(estimand), "label": label, **row} for row in figures.rows(parts)]
@@ -238,7 +253,7 @@ def estimates(  # noqa: PLR0913 - a sample, its pool, and what is known beside, 
     shares = pd.DataFrame(rows).reindex(columns=COLUMNS)
     checked = audit.table(level=level)
     said = methods_sentences(
-        corpus, designs[Estimand.UNIQUE_POSTS], options, checked, shares, level, kept=known
+        corpus, designs[Estimand.UNIQUE_POSTS], options, checked, shares, level, kept=known, stated=stated
     )
     texts = {str(row.claim_id): str(row.claim) for row in corpus.itertuples()} if "claim" in corpus else {}
     different = pd.DataFrame(compared, columns=differences.COLUMNS)
@@ -255,9 +270,10 @@ def _compared(figures: Mapping[str, _LabelFigures], first: Part, second: Part) -
     else:
         pairs = [(label, (of, first), (of, second)) for label, of in figures.items()]
     for label, *two in pairs:
-        (left, z_one), (right, z_other) = (of.figure_of(part) for of, part in two)
+        (left, z_one, later_one), (right, z_other, later_other) = (of.figure_of(part) for of, part in two)
         design = two[0][0].source.design
         covariance = (design.variance(z_one + z_other) - design.variance(z_one - z_other)) / 4
+        covariance += float(np.sum(later_one * later_other))
         less = difference(left, right, covariance, level=left.level)
         yield {
             "label": label,
@@ -305,6 +321,17 @@ def _pool_chances(
         own.get(item) or opened.get(place) or planned.get(place, 1.0)
         for item, place in zip(pool["item_id"], places, strict=True)
     ]
+
+
+def _chances_of_people(pool: pd.DataFrame, corpus: pd.DataFrame, audit: audits.Audit) -> Floats:
+    """Return each population item's probability that people label it, once it is drawn: less than 1 where a rule is audited."""
+    fractions = np.where(np.isin(audit.groups, audit.corrigible()), audit.fractions, 1.0)
+    own = pd.Series(fractions, corpus["item_id"])
+    of_kind = pd.Series(fractions).groupby(corpus["kind"].to_numpy()).mean()
+    usual = pool["kind"].map(of_kind).fillna(1.0).to_numpy(float)
+    return np.asarray(
+        own.reindex(pool["item_id"]).fillna(pd.Series(usual, pool["item_id"])), dtype=np.float64
+    )
 
 
 def design_of(corpus: pd.DataFrame, options: Sampling, counts: Mapping[str, Mapping[str, int]]) -> Design:
@@ -380,37 +407,6 @@ def _divided(items: pd.DataFrame, options: Sampling) -> Mapping[str, str] | None
     return strata_by(items, items, options.strata_by) if told else None
 
 
-def _here(items: pd.DataFrame, part: Part) -> Mask:
-    """Return which items are in this part: a claim, query type, platform or time window, or before or from a day."""
-    if part.scope in {differences.BEFORE, differences.FROM}:
-        _need_times(items)
-        days = items["created_at"].fillna("").astype(str).str[:10].to_numpy(dtype=str)
-        inside = [
-            bool(day) and (day < part.name) == (part.scope == differences.BEFORE) for day in days.tolist()
-        ]
-        return np.array(inside, dtype=bool)
-    return np.equal(_names(items, part.scope), part.name).astype(bool)
-
-
-def _names(items: pd.DataFrame, scope: str) -> NDArray[np.object_]:
-    """Return each item's part: its claim, query type, platform or time window."""
-    if scope not in STRATA:
-        return items["claim_id" if scope == Scope.CLAIM else "kind"].astype(str).to_numpy(dtype=object)
-    _need_times(items)
-    return np.array(list(strata_by(items, items, [scope]).values()), dtype=object)
-
-
-def with_parts(items: pd.DataFrame) -> pd.DataFrame:
-    """Add a column for each possible division of the items: claim, query type, platform and time windows."""
-    scopes = SCOPES if "created_at" in items.columns else (Scope.CLAIM, Scope.KIND)
-    return items.assign(**{str(scope): _names(items, scope) for scope in scopes})
-
-
-def _need_times(items: pd.DataFrame) -> None:
-    if missing := {"post_id", "created_at"} - set(items.columns):
-        raise InputError(f"the corpus lacks the columns {', '.join(sorted(missing))}")
-
-
 def _sizes(items: pd.DataFrame, *, counted: bool) -> Floats:
     """Return how many posts each item stands for; two labelled items of one group of near-duplicates share it."""
     sizes = items["group_size"] if counted else pd.Series(1.0, items.index)
@@ -433,6 +429,8 @@ class _Source:
     ) -> None:
         self.corpus, self.pool, self.predicted, self.design = corpus, pool, predicted, design
         self.answers = answers
+        self._parts: dict[Part, Mask] = {}
+        self._expected: dict[Part, Expected] = {}
         counted = estimand == Estimand.POSTS
         self.sizes = _sizes(corpus, counted=counted)
         self.claims = np.unique(corpus["claim_id"].astype(str), return_inverse=True)
@@ -444,7 +442,10 @@ class _Source:
             self.design = replace(design, strata=strata)
         elif WEIGHTS[estimand] in corpus and corpus[WEIGHTS[estimand]].notna().all():
             known = corpus[WEIGHTS[estimand]].to_numpy(float)
-            self.design = replace(design, strata=strata_of_weights(corpus, design.weights, self.sizes, known))
+            self.design = replace(
+                design,
+                strata=strata_of_weights(corpus, design.weights, self.sizes, known, CELL_VARIANCES[estimand]),
+            )
 
     def population(self, scope: str, name: str) -> float:
         """Return the number of unique posts or posts in this part of the population; NaN if unknown."""
@@ -452,6 +453,11 @@ class _Source:
 
     def expected(self, scope: str, name: str) -> Expected:
         """Return this part's expected properties of the weights, including large clusters that were not sampled."""
+        if (part := Part(scope, name)) not in self._expected:
+            self._expected[part] = self._expected_of(scope, name)
+        return self._expected[part]
+
+    def _expected_of(self, scope: str, name: str) -> Expected:
         if self.pool is None:
             return NOTHING_KNOWN
         here, first = self._part(scope, name), self.pool["p_claim"].to_numpy(float)
@@ -462,6 +468,8 @@ class _Source:
         else:
             whole = np.full(len(weights), weights.sum())
         chances = self.pool["p_sample"].to_numpy(float) * first
+        if "p_people" in self.pool:
+            chances = chances * self.pool["p_people"].to_numpy(float)
         return expected_of(chances[here], (weights * first / whole)[here], first[here])
 
     def possible(self, scope: str, name: str, known: Mask, y: Floats) -> tuple[float, float] | None:
@@ -518,7 +526,9 @@ class _Source:
         assert self.pool is not None
         if scope in {Scope.POOL, Scope.AVERAGE_CLAIM}:
             return np.ones(len(self.pool), dtype=bool)
-        return _here(self.pool, Part(scope, name))
+        if (part := Part(scope, name)) not in self._parts:
+            self._parts[part] = in_part(self.pool, part)
+        return self._parts[part]
 
 
 @dataclass(frozen=True, slots=True)
@@ -529,27 +539,35 @@ class _LabelFigures:
     label: str
     y: Floats
     audit: audits.Audit
-    groups: dict[str, tuple[float, float]]
-    """For each audited automatic label: the share of this label, and its variance."""
+    second: Checked
+    """The audit of automatic labels, in cells of claims."""
     level: float
     predictions: Floats | None
     people: Floats | None
 
-    def figure_of(self, part: Part) -> tuple[Estimate, Floats]:
-        """Return the share in this part, and each item's contribution to its deviation."""
+    def figure_of(self, part: Part) -> tuple[Estimate, Floats, Floats]:
+        """Return the share in this part, and each item's contribution to its deviation by the draw and by the audit."""
         here = np.ones(len(self.y), dtype=bool)
         if part.scope != Scope.POOL:
-            here = _here(self.source.corpus, part)
+            here = in_part(self.source.corpus, part)
         if not here.any():
             raise InputError(
                 f"no labelled item is in {part}", remedy="`covmis estimate --by` shows the parts there are"
             )
         figure, scale = self._share(part.scope, part.name, here, self.level, self.y), self._scale(here, None)
-        z = deviations(self.y, self._centre(self.y, scale, None), scale)
+        phase = self._phase(part.scope, here)
+        z, later = (
+            phase.linear(self.y, self._rule, self._shares(scale)),
+            phase.later(self.y, self._rule, self._shares(scale)),
+        )
+        z = (
+            z / self.source.design.weights
+            - self._centre(phase.values(self.y, self._rule), scale, None) * scale
+        )
         if figure.strength and self.predictions is not None:
             f = self.predictions
             z = z - figure.strength * deviations(f, self._centre(f, scale, None), scale)
-        return figure, z
+        return figure, z, later
 
     def rows(self, parts: Sequence[tuple[str, NDArray[np.object_]]]) -> Iterator[dict[str, Any]]:
         """Return rows for the population, for the mean over claims, and for each part of the requested scopes."""
@@ -610,56 +628,78 @@ class _LabelFigures:
     def _share(
         self, scope: str, name: str, here: Mask, level: float, y: Floats, said: Floats | None = None
     ) -> Estimate:
-        claims = self.source.claims if scope == Scope.AVERAGE_CLAIM else None
-        shares = self.source.design.weights * self._scale(here, claims)
-        extra, expected = self._later(shares), self.source.expected(scope, name)
+        """Return the share of this part, if people's labels are `y`; or, with answers (`said`), if these are."""
+        shares = self._shares(self._scale(here, self._claims(scope)))
+        phase = self._phase(scope, here)
         if said is not None:
-            # Automatic labels are corrected by the audit, and have no answers.
+            # Items that a rule labelled have no independent answers.
             said = np.where((self.audit.groups == "")[:, None], said, np.nan)
-            between, people = between_people(said, shares, y)
-            figure = self._figure(scope, name, here, level, own_shares(said, y), extra + between, expected)
+            between, people = between_people(said, shares, phase.values(y, self._rule))
+            figure = self._figure(scope, name, here, level, own_shares(said, y), between, phase)
             return over_people(figure, between, people)
-        figure = self._figure(scope, name, here, level, y, extra, expected)
+        figure = self._figure(scope, name, here, level, y, 0.0, phase)
         possible = self.source.possible(scope, name, here & (self.audit.groups == ""), y)
         if possible is None or math.isinf(figure.worth):  # all posts of this part are labelled
             return figure
-        below, above = (effective(shares[here & (values > 0)]) < LONE for values in (y, 1 - y))
+        seen = shares * phase.counts
+        below, above = (effective(seen[here & (values > 0)]) < LONE - CLOSE for values in (y, 1 - y))
         return replace(figure, possible=possible, lone=(below, above))
 
     def _figure(
-        self, scope: str, name: str, here: Mask, level: float, y: Floats, extra: float, expected: Expected
+        self, scope: str, name: str, here: Mask, level: float, y: Floats, extra: float, phase: Checked
     ) -> Estimate:
-        """Return the share from the items' values `y`, with `extra` variance from later phases."""
-        figure = self._with_predictions(scope, name, here, level, y, extra, expected)
+        """Return the share from the labels `y` of people, with `extra` variance between people."""
+        figure = self._with_predictions(scope, name, here, level, y, extra, phase)
         strata = self.source.design.strata
         if scope != Scope.CLAIM and strata is not None and strata.merged_share > MOST_MERGED:
             return replace(figure, why=f"{strata.merged_share:.0%} of the posts are of claims {TOO_FEW}")
-        return figure
+        why = phase.why(self._shares(self._scale(here, self._claims(scope))))
+        return replace(figure, why=why) if why and not figure.why else figure
 
     def _with_predictions(
-        self, scope: str, name: str, here: Mask, level: float, y: Floats, extra: float, expected: Expected
+        self, scope: str, name: str, here: Mask, level: float, y: Floats, extra: float, phase: Checked
     ) -> Estimate:
-        claims = self.source.claims if scope == Scope.AVERAGE_CLAIM else None
+        claims, design = self._claims(scope), self.source.design
         scale, inside = self._scale(here, claims), int(here.sum())
-        centre = self._centre(y, scale, claims)
+        shares, values = self._shares(scale), phase.values(y, self._rule)
+        centre = self._centre(values, scale, claims)
+        how: dict[str, Any] = {"expected": self.source.expected(scope, name), "level": level, "n": inside}
+        how["extra"] = extra + float(np.sum(phase.later(y, self._rule, shares) ** 2)) + phase.doubt(y, shares)
+        if phase.rules.any():
+            how["linear"] = phase.linear(y, self._rule, shares) / design.weights - centre * scale
+            people = np.where(phase.rules != "", self.audit.fractions, 1.0)
+            how["seen"] = Seen(
+                y, shares * phase.counts, design.probabilities * people, phase.credited(shares)
+            )
         f = self.predictions
         if f is None or inside < FEWEST_LABELS:
-            return linear_estimate(
-                y, centre, scale, self.source.design, n=inside, extra=extra, expected=expected, level=level
-            )
+            return linear_estimate(values, centre, scale, design, **how)
         return assisted_estimate(
-            y,
+            values,
             f,
             (centre, self._centre(f, scale, claims)),
             scale,
-            self.source.design,
-            n=inside,
+            design,
             pool_mean=self.source.predicted_mean(self.label, scope, name),
-            moved=self._strength(y, f),
-            extra=extra,
-            expected=expected,
-            level=level,
+            moved=self._strength(values, f),
+            **how,
         )
+
+    def _phase(self, scope: str, here: Mask) -> Checked:
+        """Return the audit for this part: in cells of claims, so that claims add up to all; or in the part alone."""
+        if scope in {Scope.POOL, Scope.AVERAGE_CLAIM, Scope.CLAIM} or not self.second.rules.any():
+            return self.second
+        return checks_of(self.audit, cells_within(self.audit, here), self.second.omega, self.second.chance)
+
+    @property
+    def _rule(self) -> Floats:
+        return said_by_rules(self.audit, self.label)
+
+    def _claims(self, scope: str) -> tuple[Any, NDArray[np.intp]] | None:
+        return self.source.claims if scope == Scope.AVERAGE_CLAIM else None
+
+    def _shares(self, scale: Floats) -> Floats:
+        return self.source.design.weights * scale
 
     def _strength(self, y: Floats, f: Floats) -> float:
         """Return one λ per label from the whole sample; one per part would need sixty labels in each."""
@@ -684,44 +724,3 @@ class _LabelFigures:
         inverse = claims[1]
         within = np.bincount(inverse, shares * values) / np.bincount(inverse, shares)
         return np.asarray(within[inverse], dtype=np.float64)
-
-    def _later(self, shares: Floats) -> float:
-        """Return the audit's variance: for each corrected group, its squared share times its own variance."""
-        return math.fsum(
-            float(shares[self.audit.groups == group].sum()) ** 2 * variance
-            for group, (_, variance) in self.groups.items()
-        )
-
-
-def check_corpus(corpus: pd.DataFrame, labels: Sequence[str]) -> None:
-    """Refuse a corpus that cannot be used for estimates, naming the item."""
-    if missing := [name for name in NEEDED if name not in corpus.columns]:
-        raise InputError(
-            f"the corpus lacks the columns {', '.join(missing)}",
-            remedy="Estimates need a release made by covmis, with its probabilities",
-        )
-    if corpus.empty:
-        raise InputError("the corpus has no rows", remedy="Label items and make a release first")
-    for name in ("item_id", "claim_id", "kind", "label", "how"):
-        if (empty := corpus[name].isna() | (corpus[name] == "")).any():
-            raise InputError(
-                f"the item {corpus['item_id'][empty].iloc[0]} of the corpus has no {name}",
-                remedy="Complete it, or make the release again",
-            )
-    if (again := corpus["item_id"].duplicated()).any():
-        raise InputError(
-            f"the item {corpus['item_id'][again].iloc[0]} is in the corpus twice",
-            remedy="Keep one row per item",
-        )
-    for name in ("p_claim", "p_sample"):
-        p = corpus[name].astype(float)
-        if (wrong := ~((p > 0) & (p <= 1))).any():
-            raise InputError(
-                f"the item {corpus['item_id'][wrong].iloc[0]} has {name} = {p[wrong].iloc[0]:g}",
-                remedy="A probability is above 0 and at most 1",
-            )
-    for label in sorted(set(corpus["label"]) - set(labels)):
-        raise InputError(f"the label '{label}' is not in the scheme", remedy=nearest(str(label), labels))
-    size = corpus["group_size"]
-    if size.isna().any() or (size.astype(float) < 1).any():
-        raise InputError("a group_size in the corpus is missing or below 1")

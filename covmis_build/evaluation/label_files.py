@@ -19,7 +19,7 @@ from covmis_build.files.columns import (
 )
 from covmis_build.files.ids import NO_LABELS, check_ids, check_rounded
 from covmis_build.files.reading import Sheet, read_table, report
-from covmis_build.files.table import list_of
+from covmis_build.files.table import Switches, list_of
 from covmis_build.files.workbook import KEPT_DIGITS
 
 if TYPE_CHECKING:
@@ -204,7 +204,9 @@ def read_rows(path: Path) -> Sheet:
     """Read a table of gold, labels or predictions. An unreadable row is an error, because a label would be lost."""
     name = path.name.lower().removesuffix(".gz")
     one_a_line = name.endswith(".txt")
-    bare = read_table(path, header=False) if name.endswith((".txt", ".tsv", ".csv")) else None
+    bare = (
+        read_table(path, switches=Switches(header=False)) if name.endswith((".txt", ".tsv", ".csv")) else None
+    )
     first = list(bare.rows[0].values()) if bare and bare.rows else []
     if bare and (shape := DEBATES.get(len(first))) and shape[0].fullmatch("\t".join(first)):
         return _debate(path, bare, shape[1])
@@ -254,7 +256,7 @@ def _debate(path: Path, sheet: Sheet, names: Sequence[str]) -> Sheet:
 
 def _without_header(path: Path) -> Sheet:
     """Read a file without header, such as runs of CLEF's tasks."""
-    sheet = read_table(path, header=False)
+    sheet = read_table(path, switches=Switches(header=False))
     names = RUNS.get(len(sheet.header))
     if names is None:
         raise InputError(

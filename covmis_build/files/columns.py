@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 POSTS = {
-    "id": ("post_id", "tweet_id", "status_id", "id_str", "tweet_ids", "id_tweet", "message_id", "comment_id", "video_id", "id",
-           "native_id", "uri", "permalink", "url", "mid", "text_id"),
+    "id": ("post_id", "tweet_id", "status_id", "id_str", "tweet_ids", "id_tweet", "message_id", "comment_id", "id",
+           "native_id", "video_id", "uri", "permalink", "url", "mid", "text_id"),
     "text": ("text", "fulltext", "tweettext", "content", "rawcontent", "body", "message", "description", "caption",
              "selftext", "title", "tweet", "comment", "posttext", "statusmessage", "正文", "微博正文"),
     "created_at": ("createdat", "createdutc", "date", "datepublished", "datetime", "timestamp", "timestamputc", "time", "published",

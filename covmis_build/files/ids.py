@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from itertools import count
 from typing import TYPE_CHECKING
 
 from covmis_build.errors import BrokenIds
-from covmis_build.files.workbook import KEPT_DIGITS
+from covmis_build.files.rounding import rounding_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -17,15 +16,18 @@ NOTHING = {"NA", "N/A", "NaN", "nan", "NULL", "null", "None", "<NA>"}
 """Markers of missing values in R, pandas and databases."""
 NO_LABELS = {"na", "n/a", "#n/a", "nan", "<na>", "null"}
 """The same for labels, in lower case; `none` is not included, because it is one of SemEval's labels."""
-SMALLEST_LONG_ID, LONGEST = 16, 20
-EXACT = 2**53
-"""Maximum integer up to which floats are exact."""
-MANY = 20
-"""Minimum number of ids for which exact floats cannot be chance: in real lists of X, 26 to 72% of ids are exact."""
-WHOLE = 0.9
-NEXT_TO_IMPOSSIBLE = -math.log(1e-6)
+LONGEST = 20
+LATEST_OF_X = 4 * 10**18
+"""Ids above are no posts of X before the year 2040; TikTok's are."""
+OTHERS = 0.05
+"""Maximum share of ids that cannot be X's in a list of X's ids."""
+WEEK = range(15, 17)
+"""Digits of the ids that X gave in its first weeks of long ids, in November 2010, and that Weibo and Facebook still give."""
+FEW, NEARLY_ALL = 3, 0.9
+INTACT = 0.9
+"""Share of the ids with a mark that must occur in a URL of their row to be intact."""
 BROKEN = "was broken by a spreadsheet"
-REMEDY = 'Export the ids again as text: in R with colClasses = "character", in pandas with dtype=str, in a spreadsheet as text cells'
+REMEDY = 'Export the ids again as text: in R with colClasses = "character", in pandas with dtype=str, in JavaScript from id_str, in a spreadsheet as text cells'
 
 
 def check_rounded(path: Path | str, rounded: Collection[str], of_ids: Collection[str]) -> None:
@@ -58,16 +60,14 @@ def check_ids(
     ids: Sequence[str],
     *,
     rows: Iterable[int] = (),
-    repeated: bool = False,
     left_out: float = 0.0,
     addressed: Callable[[set[str]], Collection[str]] | None = None,
 ) -> None:
     """Refuse platform ids that a program parsed as numbers and rounded.
 
     Scientific notation is refused if more than the share `left_out` of the ids has it; `rows` are the ids' rows (default: from 2 on).
-    Other rounding shows in the ids together: zeros after the 15th digit far more often than by chance, or only numbers that a
-    float represents exactly. An id in several rows (`repeated`) counts once. `addressed` returns the ids that also occur in a
-    URL of their row, which are intact.
+    Other rounding shows in the ids together (`rounding.rounding_of`). An id in several rows counts once. `addressed` returns the ids
+    that also occur in a URL of their row, which are intact.
     """
     broken = [
         (number, post_id)
@@ -77,32 +77,33 @@ def check_ids(
     if len(broken) > left_out * len(ids):
         number, post_id = broken[0]
         raise BrokenIds(f"the id {post_id} {BROKEN}", file=path, row=number, remedy=REMEDY)
-    ids = list(dict.fromkeys(ids)) if repeated else ids
-    long = [post_id for post_id in ids if len(post_id) >= SMALLEST_LONG_ID and post_id.isdecimal()]
-    cut = [post_id for post_id in long if not post_id[KEPT_DIGITS:].strip("0")]
-    above = [int(post_id) for post_id in long if len(post_id) <= LONGEST and int(post_id) > EXACT]
-    if _beyond_chance(long, len(cut)):
-        problem = f"{len(cut)} of {len(ids)} ids end in zeros after the 15th digit, as {cut[0]}: a spreadsheet has rounded them"
-    elif len(above) >= MANY and all(number == int(float(number)) for number in above):
-        problem = f"all {len(above)} long ids, as {above[0]}, are numbers that a float holds exactly: a program has read them as numbers and rounded them"
-        cut = long
-    else:
+    rounded = rounding_of(list(dict.fromkeys(ids)))
+    if rounded is None:
         return
-    if addressed is None or len(addressed(set(cut))) < WHOLE * len(set(cut)):
-        raise BrokenIds(problem, file=path, remedy=REMEDY)
+    if addressed is None or len(addressed(set(rounded.marked))) < INTACT * len(rounded.marked):
+        raise BrokenIds(rounded.problem, file=path, remedy=REMEDY)
 
 
-def _beyond_chance(ids: Sequence[str], cut: int) -> bool:
-    """True if this many ids with only zeros after the 15th digit are practically impossible by chance.
+def not_of_x(ids: Iterable[str]) -> str:
+    """Return why numbers are not ids of X's posts; empty if they can be.
 
-    A share of 10^-(d−15) of evenly distributed ids with d digits ends like this; of X's, mostly multiples of 4096, up to
-    5^-(d−15). The probability of larger counts is at most exp(−n·KL(observed share‖expected share)) (Chernoff).
+    >>> not_of_x(["6924226890000000001", "7000000000000000001"])
+    "2 of 2 ids, as 6924226890000000001, cannot be X's: they are as long as TikTok's"
+    >>> not_of_x(["1252934402983763968", "20"])
+    ''
     """
-    if not cut:
-        return False
-    expected = sum(5.0 ** -(len(post_id) - KEPT_DIGITS) for post_id in ids) / len(ids)
-    share = cut / len(ids)
-    if share <= expected:
-        return False
-    rest = (1 - share) * math.log((1 - share) / (1 - expected)) if share < 1 else 0.0
-    return len(ids) * (share * math.log(share / expected) + rest) > NEXT_TO_IMPOSSIBLE
+    numbers = [
+        native
+        for native in dict.fromkeys(ids)
+        if len(native) <= LONGEST and native.isdecimal() and native.isascii()
+    ]
+    above = [native for native in numbers if int(native) > LATEST_OF_X]
+    if len(above) > OTHERS * len(numbers):
+        return f"{len(above):,} of {len(numbers):,} ids, as {above[0]}, cannot be X's: they are as long as TikTok's"
+    short = [native for native in numbers if len(native) in WEEK]
+    if len(short) >= FEW and len(short) > NEARLY_ALL * len(numbers):
+        return (
+            f"{len(short):,} of {len(numbers):,} ids, as {short[0]}, have {len(short[0])} digits: "
+            "X's of November 2010, or Weibo's or Facebook's"
+        )
+    return ""

@@ -15,7 +15,7 @@ from covmis_build.files.delimited import open_delimited
 from covmis_build.files.frames import ARROW, NUMPY, PARQUET, open_frame
 from covmis_build.files.json_rows import open_json, table_of
 from covmis_build.files.packed import Limits, bounded, kind, unpacked
-from covmis_build.files.table import Doubt, Mark, Table, one_of_each_name
+from covmis_build.files.table import Doubt, Mark, Switches, Table, one_of_each_name
 from covmis_build.files.workbook import LARGEST as LARGEST_WORKBOOK
 from covmis_build.files.workbook import OLD_EXCEL, open_workbook
 from covmis_build.files.workbook import SUFFIXES as WORKBOOKS
@@ -52,18 +52,22 @@ ZIP = b"PK\x03\x04"
 
 
 def open_table(
-    opened: Open, *, names: Sequence[str] = (), with_column: str = "", header: bool = True
+    opened: Open,
+    *,
+    names: Sequence[str] = (),
+    with_column: str = "",
+    switches: Switches = Switches(),  # noqa: B008 - frozen
 ) -> Table:
     """Open the table in a file. Unreadable content is an InputError, for a row when it is reached.
 
-    `names` are the columns of a file without header; if `header` is false they are numbers. `with_column` chooses the worksheet of
+    `names` are the columns of a file without header; `switches` say how text is to be read. `with_column` chooses the worksheet of
     a workbook.
     """
     with doubted(""):
-        return one_of_each_name(_by_its_beginning(opened, names, with_column, header=header))
+        return one_of_each_name(_by_its_beginning(opened, names, with_column, switches))
 
 
-def _by_its_beginning(opened: Open, names: Sequence[str], with_column: str, *, header: bool) -> Table:
+def _by_its_beginning(opened: Open, names: Sequence[str], with_column: str, switches: Switches) -> Table:
     with opened() as file:
         head = file.read(1 << 16)
     if head.startswith((ZIP, OLD_EXCEL)):
@@ -71,9 +75,9 @@ def _by_its_beginning(opened: Open, names: Sequence[str], with_column: str, *, h
             return open_workbook(io.BytesIO(file.read(LARGEST_WORKBOOK)), with_column)
     if head.startswith((PARQUET, ARROW, NUMPY)):
         return open_frame(opened)
-    if head.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in {b"{", b"["}:
+    if not switches.lines and head.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in {b"{", b"["}:
         return open_json(opened)
-    return open_delimited(opened, names, header=header)
+    return open_delimited(opened, names, switches)
 
 
 @dataclass(frozen=True)
@@ -127,7 +131,12 @@ def report(path: Path, sheet: Sheet) -> None:
 
 
 def read_table(
-    path: Path, *, own: bool = False, names: Sequence[str] = (), with_column: str = "", header: bool = True
+    path: Path,
+    *,
+    own: bool = False,
+    names: Sequence[str] = (),
+    with_column: str = "",
+    switches: Switches = Switches(),  # noqa: B008 - frozen
 ) -> Sheet:
     """Read a whole table in a child process. A study's `own` file must be UTF-8 without rows that are too long."""
     if path.is_dir():
@@ -136,10 +145,10 @@ def read_table(
         raise InputError("is missing", file=path)
     with doubted(path):
         if not own:
-            return in_child(_read, path, names, with_column, header)
+            return in_child(_read, path, names, with_column, switches)
         if not _is_workbook(path):
             text_of(path, own=True)
-        sheet = _read(path, names, with_column, header)
+        sheet = _read(path, names, with_column, switches)
     for row, problem in sheet.problems.items():
         raise InputError(
             problem, file=path, row=row, remedy="Put cells that contain a separator in quotation marks"
@@ -152,7 +161,7 @@ def _is_workbook(path: Path) -> bool:
         return file.read(8).startswith((ZIP, OLD_EXCEL))
 
 
-def _read(path: Path, names: Sequence[str], with_column: str, header: bool) -> Sheet:
+def _read(path: Path, names: Sequence[str], with_column: str, switches: Switches) -> Sheet:
     with path.open("rb") as file:
         head = file.read(8)
     begins, what = BEGINNINGS.get(path.suffix.lower(), ((b"",), ""))
@@ -161,7 +170,7 @@ def _read(path: Path, names: Sequence[str], with_column: str, header: bool) -> S
     packed = kind(head)
     data = _unpacked(path, packed) if packed else bytes_of(path)
     return _read_to_end(
-        open_table(lambda: io.BytesIO(data), names=names, with_column=with_column, header=header)
+        open_table(lambda: io.BytesIO(data), names=names, with_column=with_column, switches=switches)
     )
 
 

@@ -26,6 +26,23 @@ EXACT = 2**53
 """Floats are exact for integers below."""
 
 
+@dataclass(frozen=True, slots=True)
+class Switches:
+    """How a text file is to be read as a table where its content does not say so; empty values are detected."""
+
+    separator: str = ""
+    header: bool | int = True
+    """False if there is none; a number is the header's line, from 1."""
+    encoding: str = ""
+    lines: bool = False
+    """True if each line is a text, whatever signs it contains."""
+
+    @property
+    def header_line(self) -> int:
+        """The line of the header, from 1; 0 if it is detected, or if there is none."""
+        return 0 if isinstance(self.header, bool) else self.header
+
+
 class Row(NamedTuple):
     """A row: its number as its own program counts, as many cells as the header, and why it is not to be imported."""
 
@@ -174,8 +191,8 @@ def of_width(number: int, cells: list[str], width: int) -> Row:
     return Row(number, [*cells[:width], *[""] * (width - len(cells))], problem)
 
 
-TITLES = 3
-"""Maximum number of lines above a header: a title, column groups, blank lines."""
+TITLES = 12
+"""Maximum number of lines above a header: titles, the search of an export, column groups, blank lines."""
 
 
 def header_line(lines: Sequence[Sequence[str]]) -> int:
@@ -195,7 +212,7 @@ def header_line(lines: Sequence[Sequence[str]]) -> int:
             return at
         raise InputError(
             f"the first line has {counted(len(filled[0]), 'cells')}, line {at + 1} has {len(names)}: which is the header?",
-            remedy="Remove what stands above the header",
+            remedy=f"Say so: header = {at + 1} in [[retrieval.columns]], --header {at + 1} for claims; or remove what stands above it",
         )
     return 0
 

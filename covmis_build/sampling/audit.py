@@ -1,8 +1,4 @@
-"""The audit of automatic labels: their error rate, and the correction of estimates.
-
-People also label a random part of the automatic items. Among automatic items, each label's share is therefore estimated from
-the audited ones alone, and its variance is added to that of the sample.
-"""
+"""The audit of automatic labels: which of them people checked without knowing it, and how often these are wrong."""
 
 from __future__ import annotations
 
@@ -37,30 +33,6 @@ class Audit:
     probabilities: Floats
     fractions: Floats
     """Probability that the automatic label of a sampled item is audited."""
-
-    def corrected(self, label: str, sizes: Floats) -> tuple[Floats, dict[str, tuple[float, float]]]:
-        """Return each item's expected share of this label, and for each corrected group its share and variance.
-
-        People's labels count unchanged, as do automatic ones of groups without audit.
-        """
-        y = (self.labels == label).astype(float)
-        shares: dict[str, tuple[float, float]] = {}
-        for group in self.corrigible():
-            here = self.groups == group
-            share, variance, worth = self._share(y, here, sizes)
-            if (
-                not 0 < share < 1
-            ):  # all audited ones agree, which does not prove that all do: assume half an additional item
-                guess = 0.5 / (worth + 1)
-                variance = guess * (1 - guess) / worth
-            shares[group] = share, variance
-            y = np.where(here, share, y)
-        return y, shares
-
-    def checked_values(self, label: str) -> Floats:
-        """Return each item's value for a label such that sums are unbiased: rule + checked/fraction · (people - rule)."""
-        y, rule = (self.labels == label).astype(float), (self.groups == label).astype(float)
-        return np.asarray(np.where(self.checked, rule + (y - rule) / self.fractions, y), dtype=np.float64)
 
     def corrigible(self) -> list[str]:
         """The automatic labels with audited items."""

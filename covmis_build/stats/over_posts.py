@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -59,6 +59,18 @@ class Expected(NamedTuple):
 
 NOTHING_KNOWN = Expected()
 """For an unknown target population."""
+
+
+class Seen(NamedTuple):
+    """What people labelled, where a later phase chose among the sample: this alone tells how much a figure can be trusted."""
+
+    y: Floats
+    shares: Floats
+    """Each unit's share of the figure; 0 for those that nobody labelled."""
+    probabilities: Floats
+    """Probabilities of this draw and of being labelled."""
+    credited: bool = True
+    """Whether a figure may be more precise than these labels are by themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,19 +343,27 @@ def linear_estimate(  # noqa: PLR0913 - a sample and what is known of its pool, 
     expected: Expected = NOTHING_KNOWN,
     level: float = 0.95,
     linear: Floats | None = None,
+    seen: Seen | None = None,
 ) -> Estimate:
     """Return the sum of scale·y/π, where scale/π sums to 1, with its interval.
 
     `centre` is subtracted from each unit: the mean, or its claim's mean if claims have equal weight. `linear` overrides the
-    linearised deviations (y - centre)·scale, for residuals of calibrated weights.
+    linearised deviations (y - centre)·scale, for residuals of calibrated weights. `seen` are labels of a later phase.
     """
     shares = design.weights * scale
     value = float(np.sum(shares * y))
     variance = design.variance((y - centre) * scale if linear is None else linear) + extra
     inside = scale > 0
+    if seen is not None:
+        y, shares = seen.y, seen.shares
+        value, inside = min(max(value, 0.0), 1.0), inside & (shares > 0)
+        design = replace(design, probabilities=seen.probabilities)
     worth, spread = design.worth(shares, expected.looseness), float(np.sum(shares * (y - value) ** 2))
-    if design.strata is not None:
-        worth /= 1 - design.strata.explained(y, shares)
+    explained = 0.0 if design.strata is None else design.strata.explained(y, shares)
+    if seen is not None and seen.credited:
+        alone = float(np.sum((1 - design.chance) * (shares * (y - value)) ** 2))
+        explained = max(explained, min(MOST_EXPLAINED, 1 - variance / alone if alone > 0 else 0.0))
+    worth /= 1 - explained
     bounds, floor = (0.0, 1.0), 0.0
     if not np.all((y[inside] >= 0) & (y[inside] <= 1)):
         bounds, floor = (-math.inf, math.inf), spread / worth

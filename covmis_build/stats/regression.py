@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 STEPS = 100
 CLOSE = 1e-10
+SAME = 1e-12
+"""A smaller deviation of a covariate, relative to its mean, is rounding error."""
 LARGE = 1e12
 """A larger condition number means that the columns do not determine the coefficients."""
 LINEAR, LOGISTIC = "linear", "logistic"
@@ -56,14 +58,16 @@ def regress(
     """
     from statsmodels.stats.sandwich_covariance import cov_cluster, cov_white_simple
 
-    fit = _fitted(x, y, weights, family)
+    scaled, back = _standardised(x)
+    fit = _fitted(scaled, y, weights, family)
     units = len(x) if claims is None else int(claims.max()) + 1
     sandwich = (
         cov_white_simple(fit, use_correction=False)
         if claims is None
         else cov_cluster(fit, claims, use_correction=False)
     )
-    covariance = units / max(units - 1, 1) * sandwich
+    of_scaled = units / max(units - 1, 1) * sandwich
+    covariance = back @ of_scaled @ back.T
     if claims is None:
         degrees, over = effective(1 / chances) - x.shape[1], Over.POSTS
         why = (
@@ -74,13 +78,27 @@ def regress(
     else:
         degrees, over = units - 1.0, Over.CLAIMS
         why = "" if units >= FEWEST_CLAIMS and units > x.shape[1] else f"{units} claims are too few"
-    if not why and np.min(np.diag(covariance)) <= ROUNDING:
+    if not why and np.min(np.diag(of_scaled)) <= ROUNDING:
         why = f"nothing varies: {SEPARATED}"
     coefficients = [
         Estimate(float(value), float(variance), n, math.inf, degrees, ANY, over, level, why)
-        for value, variance in zip(fit.params, np.diag(covariance), strict=True)
+        for value, variance in zip(back @ fit.params, np.diag(covariance), strict=True)
     ]
     return Fit(coefficients, covariance)
+
+
+def _standardised(x: Floats) -> tuple[Floats, Floats]:
+    """Return the columns with mean 0 and deviation 1, and the matrix that turns their coefficients into those of x.
+
+    So a covariate's unit decides nothing: seconds since 1970 are fitted as well as years. The first column is the constant.
+    """
+    middle, spread = x.mean(0), x.std(0)
+    # equal values, but for rounding: they follow from the constant, and are refused below
+    spread = np.where(spread > SAME * np.abs(middle), spread, 1.0)
+    middle[0], spread[0] = 0.0, 1.0
+    back = np.diag(1 / spread)
+    back[0] -= middle / spread
+    return (x - middle) / spread, back
 
 
 def _fitted(x: Floats, y: Floats, weights: Floats, family: str) -> Any:

@@ -8,7 +8,7 @@ import shlex
 import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from covmis_build import storage
 from covmis_build.addresses import place
@@ -49,10 +49,11 @@ class AddedPosts(Result):
         ]
 
 
-def add_posts(study: OfStudy, source: Path | str | Iterable[bytes], name: str = "") -> AddedPosts:
+def add_posts(study: OfStudy, source: Path | str | Iterable[bytes] | Frame, name: str = "") -> AddedPosts:
     """Copy a file of posts into the archive byte by byte. An existing file of the same name is never replaced.
 
-    `source` may also be the content as blocks of bytes; `name` is then the file's name. Content that is there, under
+    `source` may also be the content as blocks of bytes, with `name` as the file's name, or a data frame, which becomes a Parquet file
+    (posts.parquet if it has no name). Content that is there, under
     whatever name, is not added again: posts without ids would be there twice.
     """
     if isinstance(source, str | Path):
@@ -60,6 +61,9 @@ def add_posts(study: OfStudy, source: Path | str | Iterable[bytes], name: str = 
         if not path.is_file():
             raise InputError("is no file", file=path, remedy="Name a file of posts")
         blocks, name = _blocks(path), name or path.name
+    elif isinstance(source, Frame):
+        name = f"{name.removesuffix('.parquet') or 'posts'}.parquet"
+        blocks = iter([_as_parquet(source, name)])
     else:
         blocks = iter(source)
     target = study.places.collected / safe_name(name)
@@ -68,6 +72,34 @@ def add_posts(study: OfStudy, source: Path | str | Iterable[bytes], name: str = 
             return AddedPosts(study.places.relative(target), _copied(study, blocks, target, name))
         except _AlreadyThere as there:
             return AddedPosts(study.places.relative(there.path), there.size, added=False)
+
+
+@runtime_checkable
+class Frame(Protocol):
+    """A data frame of pandas, polars or Arrow, or of any library that lends its columns to Arrow."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+
+def _as_parquet(frame: Frame, name: str) -> bytes:
+    """Return a data frame as a Parquet file. An index of pandas is no column."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from_pandas = getattr(frame, "reset_index", None)
+    try:
+        table = pa.table(from_pandas(drop=True) if from_pandas else frame).replace_schema_metadata()
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise InputError(
+            f"a column holds values of several types: {str(error)[:120]}",
+            file=name,
+            remedy='Make it text, like df["id"].astype(str)',
+        ) from None
+    if not table.num_rows:
+        raise InputError("the frame has no rows", file=name, remedy="Give a row for each post")
+    out = pa.BufferOutputStream()
+    pq.write_table(table, out)
+    return bytes(out.getvalue())
 
 
 class _AlreadyThere(Exception):

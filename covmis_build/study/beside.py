@@ -155,6 +155,8 @@ def weights_of(
         "p_audit": chances_of_checks(corpus, rule, drawn["p_audit"].to_numpy(dtype=float)),
     }
     known = cells.set_index("item_id").reindex(corpus["item_id"])
+    if "audit_cell" in known:
+        told["audit_cell"] = known["audit_cell"].fillna("").to_numpy()
     if "cell" in known:
         told["cell"] = known["cell"].fillna("").to_numpy()
         told |= {name: known[name].fillna(0.0).to_numpy(float) for name in CELL_VARIANCES}

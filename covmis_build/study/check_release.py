@@ -186,7 +186,7 @@ def _of_rounds(study: OfStudy, facts: ReleaseFacts, rounds: Sequence[RoundFolder
     recall = round_folder.rounds_of_kind(study.places.rounds, RoundKind.RECALL)
     if recall or facts.recall:
         settings, _ = settings_of_rounds(study.settings, rounds)
-        if list(facts.recall) != recall_sentences(recall, study.gold(), settings.labels):
+        if list(facts.recall) != recall_sentences(recall, study.gold(), settings.labels, study.places):
             yield "the recall of the queries was estimated otherwise"
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from covmis_build.files.table import Switches
     from covmis_build.report.summary import Summary
     from covmis_build.study.of_study import OfStudy
 
@@ -179,6 +180,7 @@ def import_claims(
     form: str,
     search: str,
     language: str,
+    switches: Switches,
 ) -> ImportedClaims:
     """Add claims from a file, or from Google's fact-checks for a search, to queries/claims.csv."""
     if search:
@@ -186,7 +188,7 @@ def import_claims(
     elif path is None:
         raise InputError("name a FILE to import, or use --search")
     else:
-        understood = read_list(path, form, columns)
+        understood = read_list(path, form, columns, switches)
     given_file = study.places.archives[0] / GIVEN_POSTS
     command = "covmis claims import"
     with study.locked(study.places.notes, command), study.locked_inputs(command):

@@ -73,11 +73,12 @@ def discard_round(study: OfStudy, number: str, *, archive: bool) -> Discarded:
         if not done_before:
             _refuse(study, record.find(places.rounds, number), archive=archive)
         begun = asked.begun
-        if items.exists() and (places.discarded / begun / items.parent.parent.name / number).exists():
+        there = places.discarded / begun / items.parent.parent.name / number / items.name
+        if items.exists() and there.exists() and there.read_bytes() != items.read_bytes():
             begun = ""  # an earlier round of this number
         goes_to = begun or (_free(places.discarded) if archive else NOWHERE)
         kept = places.discarded / goes_to if archive else None
-        with asked.making(goes_to, lambda: not items.exists()):
+        with asked.making(goes_to, lambda: not items.exists() or (kept is not None and kept.exists())):
             stages = built_with_rounds(places, study.settings) if not kind else []
             void(places, stages)  # first: else tables built with the round could outlive it
             ledger = read_ledger(places.rounds)

@@ -13,16 +13,18 @@ from covmis_build import storage
 from covmis_build.annotation import round_folder
 from covmis_build.annotation.gold import check_seals, decisions_of, undecided_items
 from covmis_build.annotation.newest import newest, scheme_of_rounds
-from covmis_build.corpus.convert import read_corpus
+from covmis_build.corpus.convert import corpus_file, read_corpus
 from covmis_build.engine import silent
 from covmis_build.errors import InputError, counted, nearest
+from covmis_build.estimation.checks import checked_values
 from covmis_build.estimation.differences import LABEL, compared_parts
 from covmis_build.estimation.label_error import answers_table
 from covmis_build.estimation.page import check_formats, written
+from covmis_build.estimation.parts import with_parts
 from covmis_build.estimation.predictions import Predictions, check_not_leaked, cross_fitted, predictions_for
 from covmis_build.estimation.regression import FORMATS, Formula, Regression, regression, with_covariates
 from covmis_build.estimation.scopes import check_scopes, untimed
-from covmis_build.estimation.shares import WEIGHTS, Estimates, estimates, with_parts
+from covmis_build.estimation.shares import WEIGHTS, Estimates, estimates
 from covmis_build.evaluation.label_files import read_rows
 from covmis_build.records import Estimand
 from covmis_build.sampling import audit as audits
@@ -89,7 +91,7 @@ def estimate(  # noqa: PLR0913 - every option is named
         labelled = labelled_items(study)
     else:
         check_seals(rounds)
-        labelled = read_corpus(corpus)
+        labelled = read_corpus(corpus_file(Path(corpus)))
     labelled = as_drawn(labelled, frozen)
     frame = frame_of(whose, labelled, frozen, pool_of(study), rounds, study.places)
     predictions = None
@@ -106,7 +108,7 @@ def estimate(  # noqa: PLR0913 - every option is named
         between=compared,
     )
     if recall_rounds := round_folder.rounds_of_kind(study.places.rounds, round_folder.RoundKind.RECALL):
-        report = report_of_rounds(recall_rounds, study.gold(), settings.labels, level=level)
+        report = report_of_rounds(recall_rounds, study.gold(), settings.labels, study.places, level=level)
         figures = figures.with_frame(report)
     warnings = [
         f"{difference}; the estimates are for the settings that the rounds were drawn with"
@@ -302,16 +304,19 @@ def regress(  # noqa: PLR0913 - every option is named
     scheme_of_rounds(rounds, study.settings.labels.changes)[0].check_everywhere(asked.label)
     gold = labelled.set_index("item_id").reindex(rows["item_id"])
     known = gold["label"].notna().to_numpy()
-    audit = audits.audit_of(labelled, settings.labels.automatic, np.ones(len(labelled)))
-    told = pd.Series(audit.checked_values(asked.label), labelled["item_id"]).reindex(rows["item_id"])
+    weights = figures_of(study.places.rounds, rounds, frame, settings).weights
+    weight = weights[WEIGHTS[Estimand(of)]].to_numpy(float)
+    audit = audits.audit_of(labelled, settings.labels.automatic, weight)
+    told = pd.Series(checked_values(audit, labelled, asked.label, weight), labelled["item_id"]).reindex(
+        rows["item_id"]
+    )
     sizes = 1 / rows["p_claim"].to_numpy(float)
     if of == Estimand.POSTS:
         sizes = sizes * rows["group_size"].to_numpy(float)
     if (
         predictions is None
     ):  # weights as for shares; with predictions all posts count, and their number needs no estimate
-        weights = figures_of(study.places.rounds, rounds, frame, settings).weights
-        sizes = weights[WEIGHTS[Estimand(of)]].to_numpy(float) * gold["p_sample"].to_numpy(float)
+        sizes = weight * gold["p_sample"].to_numpy(float)
     fitted = regression(
         asked,
         np.asarray(told, dtype=np.float64),

@@ -14,6 +14,7 @@ from covmis_build.archive.dates import iso
 from covmis_build.archive.formats import nested
 from covmis_build.archive.intake import in_words
 from covmis_build.archive.reader import ReadingOptions, file_of, open_job, read
+from covmis_build.archive.whose import IN_SETTINGS
 from covmis_build.cleaning.language import fits, languages
 from covmis_build.errors import BrokenIds, InputError, MissingExtra, counted
 from covmis_build.options import Cleaning, Columns
@@ -91,7 +92,7 @@ class SeenFile:
     @property
     def asks(self) -> list[str]:
         """The questions without the settings that answer them, for a form that writes these."""
-        return [question.partition(columns.IN_SETTINGS)[0] for question in self.questions]
+        return [question.partition(IN_SETTINGS)[0] for question in self.questions]
 
     @property
     def lines(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Create a study: default settings and the template's files."""
+"""Create a study: default settings and the template's files, with a guideline for its labels."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from covmis_build import storage
+from covmis_build.annotation.first_guideline import first_guideline
 from covmis_build.errors import InputError
 from covmis_build.options import Cleaning
-from covmis_build.places import STUDY_TOML
-from covmis_build.settings import Settings, settings_toml
+from covmis_build.places import STUDY_TOML, Places
+from covmis_build.settings import Settings, labels_of, settings_toml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
@@ -25,15 +26,25 @@ def is_study(folder: Path) -> bool:
     return (folder / STUDY_TOML).is_file()
 
 
-def new_study(folder: Path, title: str, own: Mapping[Path, bytes] | None = None) -> list[str]:
-    """Create a study in this empty or new folder. Returns the names of its files.
+def new_study(
+    folder: Path,
+    title: str,
+    own: Mapping[Path, bytes] | None = None,
+    *,
+    labels: Sequence[str] | str = (),
+    cleaning: Cleaning = OF_NEW,
+) -> list[str]:
+    """Create a study with these labels (default: the usual ones) in this empty or new folder. Returns the names of its files.
 
     `own` are additional files, or replacements of template files. An attempt that was interrupted is completed; one that
     was completed, and nothing changed since, changes nothing. study.toml is written last.
     """
+    scheme = labels_of(labels)
     template = _texts(files("covmis_build") / "template")
     texts = {folder / name: text.encode() for name, text in template} | dict(own or {})
-    settings = Settings(title or folder.name, cleaning=OF_NEW)
+    guideline = Places(folder).guideline
+    texts[guideline] = first_guideline(texts[guideline].decode(), scheme.values).encode()
+    settings = Settings(title or folder.name, cleaning=cleaning, labels=scheme)
     texts[folder / STUDY_TOML] = settings_toml(settings, explained=True).encode()
     there = [path for path in folder.rglob("*") if not path.is_dir()]
     half = [path for path in there if storage.is_unfinished(path)]

@@ -130,7 +130,7 @@ def opened_before(study: OfStudy, asked: Intent, kind: RoundKind) -> Round | Non
     if not asked.begun or not rounds or rounds[-1].number != asked.begun:
         return None
     folder = rounds[-1]
-    if folder.sealed or folder.about.pushed_at or len(folder.labels()):
+    if folder.sealed or folder.pushed_at or len(folder.labels()):
         return None
     asked.finish()
     return Round(study, folder.folder, done_before=True)

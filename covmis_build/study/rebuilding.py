@@ -20,7 +20,7 @@ from covmis_build.errors import InputError, counted
 from covmis_build.files.columns import need
 from covmis_build.files.ids import check_ids
 from covmis_build.files.reading import read_table
-from covmis_build.options import KINDS
+from covmis_build.options import KINDS, Cleaning
 from covmis_build.places import Places
 from covmis_build.report.result import Result
 from covmis_build.sampling.audit import AUDITED, AUTOMATIC
@@ -86,7 +86,7 @@ def new_from_published(
     places = Places(folder)
     posts = storage.csv_bytes(["post_id", "claim_id", "kind"], sorted(given))
     own = {places.claims_csv: claims_csv(claims), places.archives[0] / GIVEN_POSTS: posts}
-    new_study(folder, title or TITLE, own)
+    new_study(folder, title or TITLE, own, cleaning=Cleaning())  # one label for a post, as in the paper
     return Rebuilding(opened(folder), len(claims), len(pairs), len(titles))
 
 

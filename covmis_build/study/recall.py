@@ -275,11 +275,14 @@ class Recall:
 
         Example: covmis recall report --queries
         """
-        report = report_of_rounds(self._drawn_rounds(), self.study.gold(), self._labels(), level=level)
+        study = self.study
+        report = report_of_rounds(
+            self._drawn_rounds(), study.gold(), self._labels(), study.places, level=level
+        )
         if not (queries or html):
             return report
         missed = self.missed(progress=progress)
-        page = self.study.places.relative(self.write_page(report, missed)) if html else ""
+        page = study.places.relative(self.write_page(report, missed)) if html else ""
         return RecallWithMissed(report, missed, queries, page)
 
     def missed(self, *, read: Sequence[int] = READ, progress: Progress = silent) -> MissedPosts:

@@ -10,9 +10,11 @@ from covmis_build.annotation.answers import present
 from covmis_build.annotation.gold import gold_of
 from covmis_build.annotation.newest import scheme_of_rounds
 from covmis_build.annotation.relevance import YES, stances
+from covmis_build.building.flow import ask
 from covmis_build.errors import InputError
 from covmis_build.estimation.recall_frame import adaptive_probabilities
 from covmis_build.estimation.recall_report import FrameFacts, RecallReport, report_of
+from covmis_build.options import RANKED
 from covmis_build.records import independent
 
 if TYPE_CHECKING:
@@ -22,12 +24,20 @@ if TYPE_CHECKING:
 
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.options import Labels
+    from covmis_build.places import Places
 
 
 def report_of_rounds(
-    rounds: Sequence[RoundFolder], gold: pd.DataFrame, labels: Labels, *, level: float = 0.95
+    rounds: Sequence[RoundFolder],
+    gold: pd.DataFrame,
+    labels: Labels,
+    places: Places | None,
+    *,
+    level: float = 0.95,
 ) -> RecallReport:
     """Estimate recall from the last of these rounds and those with the same frame. Sealed rounds are read as sealed.
+
+    `places` have the tables that say what queries find today; None leaves that out.
 
     A relevant post without its own stance has the stance in `gold`, if a stance round contains it. `labels` are those that
     the main rounds have in common; a stance that was given under another name has its meaning among them.
@@ -62,16 +72,35 @@ def report_of_rounds(
         len(_said_yes(folder) & {i for i, yes in relevant.items() if not yes}) for folder in rounds
     )
     numbers = tuple(folder.number for folder in rounds)
-    return report_of(facts, pairs, labels.values, rounds=numbers, overruled=overruled, level=level)
+    today = found_today(places) if places else None
+    return report_of(
+        facts, pairs, labels.values, rounds=numbers, overruled=overruled, today=today, level=level
+    )
 
 
-def recall_sentences(rounds: Sequence[RoundFolder], gold: pd.DataFrame, labels: Labels) -> list[str]:
+def found_today(places: Places) -> set[str] | None:
+    """Return the items of selected claims that a query finds now; None if the tables do not say."""
+    if not all(places.table(name).is_file() for name in ("claims", "hits")):
+        return None
+    rows = ask(
+        """SELECT DISTINCT claim_id || '|' || post_id FROM hits
+        WHERE kind <> ? AND claim_id IN (SELECT claim_id FROM claims WHERE selected)""",
+        RANKED,
+        hits=places.table("hits"),
+        claims=places.table("claims"),
+    )
+    return {item for (item,) in rows}
+
+
+def recall_sentences(
+    rounds: Sequence[RoundFolder], gold: pd.DataFrame, labels: Labels, places: Places | None
+) -> list[str]:
     """Return the card's sentences on recall: the report and its seals; empty without recall rounds."""
     if not rounds:
         return []
     seals = [f"{folder.number} {seal['seal']}" for folder in rounds if (seal := folder.seal())]
     told = [f"The recall rounds are sealed: {', '.join(seals)}."] if len(seals) == len(rounds) else []
-    return [*report_of_rounds(rounds, gold, labels).sentences, *told]
+    return [*report_of_rounds(rounds, gold, labels, places).sentences, *told]
 
 
 def facts_of(folder: RoundFolder) -> FrameFacts:

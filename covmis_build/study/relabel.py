@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import msgspec
 import pandas as pd
 
 from covmis_build import storage
@@ -15,6 +16,8 @@ from covmis_build.annotation.guideline import check_defined, read_guideline
 from covmis_build.annotation.label_sets import check_meaning
 from covmis_build.annotation.round_folder import RoundKind
 from covmis_build.errors import InputError, counted
+from covmis_build.study.intents import intent
+from covmis_build.study.open_round import opened_before
 from covmis_build.study.round import Round
 
 if TYPE_CHECKING:
@@ -28,6 +31,12 @@ def relabel(study: OfStudy, items: Collection[str], *, every: bool) -> Round:
     with study.locked_rounds("covmis round relabel"):
         labels, home = study.settings.labels, RoundKind.RELABEL.folder(study.places.rounds)
         rounds = record.all_rounds(study.places.rounds)
+        seals = [round_.seal() for round_ in rounds]
+        asked = intent(
+            study.places, "round relabel", sorted(items), every, msgspec.to_builtins(labels), seals
+        )
+        if before := opened_before(study, asked, RoundKind.RELABEL):
+            return before
         _check_open(study)
         check_seals(rounds)
         check_meaning(rounds, labels)
@@ -65,16 +74,18 @@ def relabel(study: OfStudy, items: Collection[str], *, every: bool) -> Round:
             round=number, automatic_label="", audited=False, p_audit=0.0
         )
         options = study.settings.annotation
-        folder = record.create(
-            home,
-            again.reset_index(drop=True),
-            replace(options, annotators=options.people),
-            labels,
-            guideline,
-            now=storage.moment(),
-            since=int(rounds[-1].number) + 1,
-        )
-        return Round(study, folder.folder)
+        round_ = Round(study, home / number)
+        with asked.making(number, round_.is_opened):
+            record.create(
+                home,
+                again.reset_index(drop=True),
+                replace(options, annotators=options.people),
+                labels,
+                guideline,
+                now=storage.moment(),
+                since=int(rounds[-1].number) + 1,
+            )
+        return round_
 
 
 def _check_open(study: OfStudy) -> None:

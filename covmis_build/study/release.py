@@ -25,6 +25,7 @@ from covmis_build.corpus.release_facts import ReleaseFacts, StageFacts
 from covmis_build.engine import silent
 from covmis_build.errors import InputError, counted
 from covmis_build.options import is_machine
+from covmis_build.places import FACTS as RELEASE_FACTS
 from covmis_build.report.result import Result
 from covmis_build.sampling.audit import sentences as audit_sentences
 from covmis_build.study.beside import beside_corpus
@@ -193,6 +194,7 @@ def release(
         texts = frozen.drop_duplicates("item_id").set_index("item_id")["text"]
         wanted = partial(_bundle, study, rounds, corpus, purged) if bundle else None
         facts = replace(facts, parts=parts)
+        facts = replace(facts, date=_day(study.places.release, facts))
         write_release(
             study.places.release, corpus, facts, texts, beside, bundle=wanted, shares=figures.shares
         )
@@ -213,6 +215,15 @@ def release(
         facts.reworded,
         [*provisional(rounds), *frame.notes],
     )
+
+
+def _day(folder: Path, facts: ReleaseFacts) -> str:
+    """Return the day of the release that is there if it states the same: its root hash may be printed already."""
+    try:
+        before = release_facts.from_json((folder / RELEASE_FACTS).read_bytes())
+    except (OSError, ValueError):
+        return facts.date
+    return before.date if release_facts.hashed(before) == release_facts.hashed(facts) else facts.date
 
 
 def label_sets_of(sets: LabelSets) -> dict[str, dict[str, str]]:
@@ -268,7 +279,7 @@ def _facts(
         data_statement=data_statement_of(study, options.data_statement),
         licence_text=licence_text(study, options.licence),
         stages=[StageFacts(*stage) for stage in built_tables(study)],
-        recall=recall_sentences(_recall_rounds(study.places.rounds), gold, settings.labels),
+        recall=recall_sentences(_recall_rounds(study.places.rounds), gold, settings.labels, study.places),
     )
 
 

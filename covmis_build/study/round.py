@@ -162,11 +162,10 @@ class Round(Result):
                 label_studio.connected(self.study) if way == Channel.LABEL_STUDIO else nullcontext() as server
             ):
                 if folder.checks:
-                    record.keep_guideline(folder.checks, guideline, now=storage.moment())
+                    record.note_sent(folder.checks, guideline, now=storage.moment())
                 kept = folder.folder / "guideline.md"
                 renewed = [kept] if kept.exists() and kept.read_text("utf-8") != guideline else []
-                folder = record.keep_guideline(folder, guideline, now=storage.moment())
-                folder = record.note_pushed(folder, now=storage.moment())
+                folder = record.note_sent(folder, guideline, now=storage.moment())
                 work = rounds.sent(self.study.settings, folder)
                 files = {
                     code: self.study.places.relative(predictions_path(folder, code))

@@ -43,12 +43,13 @@ if TYPE_CHECKING:
     from covmis_build.estimation.shares import Estimates
     from covmis_build.evaluation.over_posts import ScoresOverPosts
     from covmis_build.evaluation.scores import Scores
+    from covmis_build.files.table import Switches
     from covmis_build.models.admission import Admission
     from covmis_build.operations import Level, Rebuild, Spark
     from covmis_build.queries.suggest import Suggestions
     from covmis_build.queries.tuning import Tuned
     from covmis_build.settings import Settings
-    from covmis_build.study.add_posts import AddedPosts
+    from covmis_build.study.add_posts import AddedPosts, Frame
     from covmis_build.study.archive import ArchivePosts
     from covmis_build.study.check_release import CheckedRelease
     from covmis_build.study.claims import ImportedClaims, LookedAt
@@ -88,6 +89,14 @@ ClaimsColumns = Annotated[
 ClaimsForm = Annotated[
     str, About("csv, coaid, claim_review, fact_check, liar, … (default: detected).", flag="--format")
 ]
+TableSeparator = Annotated[
+    str, About("The sign between cells, like ';' (default: detected).", metavar="SIGN")
+]
+TableHeader = Annotated[
+    int | None,
+    About("The line of the header; 0: none, columns are numbers (default: detected).", at_least=0),
+]
+TableEncoding = Annotated[str, About("Like cp1251 or gb18030 (default: detected).", metavar="NAME")]
 Keywords = Annotated[
     str, About("Keywords, a claim's id, or nothing: all queries.", metavar="EXPRESSION", argument=True)
 ]
@@ -421,10 +430,10 @@ class Study:
         others = [row for row in before if row.get("files") != files]
         return self.change(retrieval={"columns": [{"files": files, **rule}, *others]})
 
-    def add_posts(self, file: PostsFile | Iterable[bytes], name: str = "") -> AddedPosts:
+    def add_posts(self, file: PostsFile | Iterable[bytes] | Frame, name: str = "") -> AddedPosts:
         """Copy a file of posts into the archive, unchanged.
 
-        A file of the same name is not replaced. `covmis run` reads files as they are: --convert is not needed before it.
+        A file of the same name is not replaced. In Python it may be a data frame (pandas, polars, Arrow). `covmis run` reads files as they are: --convert is not needed before it.
 
         Example: covmis posts add ../posts.csv
         """
@@ -457,13 +466,16 @@ class Study:
 
     # The claim list and its queries
 
-    def import_claims(
+    def import_claims(  # noqa: PLR0913 - a list, how it is read, and what is searched in its place
         self,
         claims: ClaimsFile | pd.DataFrame | None = None,
         *,
         text: ClaimsText = "",
         columns: ClaimsColumns = None,
         form: ClaimsForm = "",
+        separator: TableSeparator = "",
+        header: TableHeader = None,
+        encoding: TableEncoding = "",
         search: Annotated[str, About("Search Google Fact Check Tools instead of reading a file.")] = "",
         language: Annotated[str, About("With --search: only reviews in this language.")] = "",
     ) -> ImportedClaims:
@@ -481,7 +493,15 @@ class Study:
 
         listed = Path(claims) if isinstance(claims, str) else claims
         chosen = _chosen(columns, text)
-        return import_claims(self, listed, columns=chosen, form=form, search=search, language=language)
+        return import_claims(
+            self,
+            listed,
+            columns=chosen,
+            form=form,
+            search=search,
+            language=language,
+            switches=_switches(separator, header, encoding),
+        )
 
     def look_at_claims(
         self,
@@ -490,12 +510,17 @@ class Study:
         text: ClaimsText = "",
         columns: ClaimsColumns = None,
         form: ClaimsForm = "",
+        separator: TableSeparator = "",
+        header: TableHeader = None,
+        encoding: TableEncoding = "",
     ) -> LookedAt:
         """Preview a file of claims. Nothing is written."""
         from covmis_build.claims.lists import read_list
         from covmis_build.study.claims import LookedAt
 
-        return LookedAt(read_list(Path(claims), form, _chosen(columns, text)))
+        return LookedAt(
+            read_list(Path(claims), form, _chosen(columns, text), _switches(separator, header, encoding))
+        )
 
     def remove_claims(
         self,
@@ -849,7 +874,11 @@ class Study:
         self,
         corpus: Annotated[
             Path | str | None,
-            About("A released corpus (default: the rounds' gold labels).", metavar="CORPUS", argument=True),
+            About(
+                "A released corpus, or the folder of a release of others (default: the rounds' gold labels).",
+                metavar="CORPUS",
+                argument=True,
+            ),
         ] = None,
         *,
         by: Annotated[
@@ -1139,6 +1168,15 @@ class Study:
         return self.locked(self.places.build, command, ".inputs.lock")
 
 
+def _switches(separator: str, header: int | None, encoding: str) -> Switches:
+    """Return how a text file is to be read as a table."""
+    from covmis_build.files.table import Switches
+
+    if len(separator) > 1 and separator != "\\t":
+        raise InputError(f"the separator '{separator}' is not one sign", remedy="Like ';', or '\\t' for tabs")
+    return Switches(separator.replace("\\t", "\t"), header or header is None, encoding)
+
+
 def _chosen(columns: Mapping[str, str] | None, text: str) -> dict[str, str]:
     """Return which columns of a list of claims were chosen."""
     return {**(columns or {}), **({"text": text} if text else {})}
@@ -1149,11 +1187,11 @@ def _several(names: str | Iterable[str]) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
 
 
-def new_study(folder: Path | str, *, title: str = "") -> Study:
-    """Create a study's folder: settings, an example claim list, a guideline and a README."""
+def new_study(folder: Path | str, *, title: str = "", labels: Sequence[str] | str = ()) -> Study:
+    """Create a study's folder: settings, an example claim list, a guideline that is to define these labels, and a README."""
     from covmis_build.study.new import new_study
 
-    new_study(Path(folder), title)
+    new_study(Path(folder), title, labels=labels)
     return open_study(folder)
 
 

@@ -25,13 +25,14 @@ from covmis_build.corpus.recount import CLOSE, Check, read_beside
 from covmis_build.corpus.release import make_corpus, with_weights
 from covmis_build.corpus.release_facts import from_json
 from covmis_build.corpus.resources import MISINFORMATION, PAIRS, SPLITS, WEIGHTS
-from covmis_build.corpus.verify import bundled_corpus, check_bundle, check_corpus, check_release
+from covmis_build.corpus.verify import bundled_corpus, check_bundle, check_cited, check_corpus, check_release
 from covmis_build.errors import CheckFailed, InputError, doubted
 from covmis_build.evaluation.split import release_splits
 from covmis_build.keyed import uniform
 from covmis_build.operations import About
 from covmis_build.options import RANKED, Release
 from covmis_build.places import CHECKSUMS, Places
+from covmis_build.places import FACTS as RELEASE_FACTS
 from covmis_build.queries.build import build_queries
 from covmis_build.records import Estimand
 from covmis_build.report.result import Result
@@ -98,6 +99,13 @@ def verify(
         About("A bundle, a release's folder or one of its files.", metavar="FILE", argument=True),
     ] = None,
     *,
+    root: Annotated[
+        str, About("The root hash that it must have, as printed in the paper.", metavar="HASH")
+    ] = "",
+    paper: Annotated[
+        Path | str | None,
+        About("A text that must print its root hash: the paper as .txt, .md or .tex.", metavar="FILE"),
+    ] = None,
     signers: Annotated[
         Path | str | None,
         About("Allowed signers (man ssh-keygen): one of them must have signed it.", metavar="FILE"),
@@ -112,7 +120,17 @@ def verify(
     signers = Path(signers) if signers is not None else None
     if not path.exists():
         raise InputError("is not there", file=path, remedy="Name a corpus, or make one with `covmis release`")
-    return VerifiedFile(path, _checks(path, signers))
+    checks = _checks(path, signers)
+    if root or paper is not None:
+        whole = path.parent if path.suffix != ".zip" and not path.is_dir() else path
+        if whole.is_dir() and not (whole / RELEASE_FACTS).is_file():
+            raise InputError(
+                f"has no {RELEASE_FACTS} beside it, and so no root hash",
+                file=path,
+                remedy="Name the folder of the release, or its bundle",
+            )
+        checks += check_cited(whole, root, Path(paper) if paper is not None else None)
+    return VerifiedFile(path, checks)
 
 
 def _checks(path: Path, signers: Path | None) -> list[Check]:
@@ -175,7 +193,8 @@ def _check_rounds(manifest: Manifest, files: Mapping[str, bytes], release: Path 
         }
         if FACTS in files:
             facts = from_json(files[FACTS])
-            told = recall_sentences(recall, gold, settings.labels) == list(facts.recall)
+            knows_today = places if facts.population else None  # releases of before 0.3.0 do not compare
+            told = recall_sentences(recall, gold, settings.labels, knows_today) == list(facts.recall)
             of_recall = [Check("what the card says of recall is what its rounds say", told)] if recall else []
             checks += [
                 *_facts(facts, places, rounds),

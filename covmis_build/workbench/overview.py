@@ -83,9 +83,12 @@ async def new(request: Request) -> Response:
     """Make the study in its empty folder."""
     bench, form = bench_of(request), await form_of(request)
     title = form.get("title", "").strip() or bench.folder.name
-    await run_in_threadpool(new_study, bench.folder, title)
+    labels = form.get("labels", "").strip()
+    await run_in_threadpool(new_study, bench.folder, title, labels=labels)
     name = bench.folder.name
-    bench.note("new", name, "--title", title, python=f"study = covmis.new_study({name!r}, title={title!r})")
+    words = ("--labels", labels) if labels else ()
+    options = f"title={title!r}" + (f", labels={labels!r}" if labels else "")
+    bench.note("new", name, "--title", title, *words, python=f"study = covmis.new_study({name!r}, {options})")
     return back_to("/posts")
 
 

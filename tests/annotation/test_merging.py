@@ -22,7 +22,17 @@ from covmis_build.annotation.conflicts import conflicts_among
 from covmis_build.annotation.label_lines import as_labels, union
 from covmis_build.annotation.recording import append
 from covmis_build.study.study import open_study
-from tests.annotation.small import covmis, forge, label_both, pulled, pushed, rows_of, sealed, write_rows
+from tests.annotation.small import (
+    covmis,
+    forge,
+    label_both,
+    opened,
+    pulled,
+    pushed,
+    rows_of,
+    sealed,
+    write_rows,
+)
 from tests.conftest import ROOT
 from tests.once import once
 
@@ -141,6 +151,37 @@ def test_two_clones_merge_in_git_without_a_conflict_of_text(tmp_path, monkeypatc
         record.write_tables(round_of(clone), round_of(clone).decisions())
     assert tables_of(first) == tables_of(second)
     settle(first, contested, "favor")
+
+
+@pytest.mark.starts("git")
+def test_two_clones_that_both_send_a_round_out_merge_without_a_conflict_of_text(tmp_path, monkeypatch):
+    origin, first, second = (tmp_path / name for name in ("origin", "first", "second"))
+    opened(origin)
+    for name in (".gitattributes", ".gitignore"):
+        shutil.copy(ROOT / "covmis_build/template" / name, origin / name)
+    git(origin, "init", "-q", "-b", "main")
+    git(origin, "add", ".")
+    git(origin, "commit", "-qm", "the round")
+    for clone, day in ((first, "2027-03-02"), (second, "2027-03-01")):
+        git(tmp_path, "clone", "-q", str(origin), str(clone))
+        monkeypatch.setattr(storage, "moment", lambda day=day: f"{day}T10:00:00Z")
+        covmis(clone, "round", "push")
+        covmis(clone, "round", "push")
+        git(clone, "add", "annotation")
+        git(clone, "commit", "-qm", "sent out")
+    shutil.copytree(first, tmp_path / "copy")
+    git(first, "pull", "-q", "--no-rebase", "--no-edit", str(second), "main")
+    covmis(tmp_path / "copy", "round", "merge", str(second))
+    assert round_of(first).pushed_at == "2027-03-01T10:00:00Z", "no answer is older than the first of the two"
+    assert round_of(tmp_path / "copy").sent == round_of(first).sent
+
+
+def test_a_line_that_does_not_say_when_a_round_was_sent_is_refused(tmp_path):
+    pushed(tmp_path)
+    path = round_of(tmp_path).folder / "sent.jsonl"
+    path.write_text(path.read_text() + '{"at": 1}\n')
+    told = covmis(tmp_path, "round", "status", fails=2)
+    assert "sent.jsonl, row 2: does not say when" in told["error"]
 
 
 def test_two_folders_merge_in_either_order_with_the_same_bytes(tmp_path, monkeypatch):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import tomllib
+from decimal import Decimal
 
 import pytest
 from hypothesis import given
@@ -15,7 +16,10 @@ from covmis_build.archive.reader import ReadingOptions, read
 from covmis_build.archive.streams import jobs
 from covmis_build.errors import BrokenIds
 from covmis_build.files.ids import check_ids
+from covmis_build.options import Columns
 from covmis_build.study.look import look
+
+FIRST = 1_252_934_402_983_763_001
 
 
 @pytest.fixture
@@ -113,9 +117,105 @@ def test_rounding_is_found_and_genuine_ids_are_not_accused(numbers, seed):
     for broken in (
         [float(number) for number in genuine],
         [round(number, -(len(str(number)) - 15)) for number in genuine],
+        [int(Decimal(repr(float(number)))) for number in genuine],
+        [int(Decimal(f"{float(number):.16g}")) for number in genuine],
     ):
         with pytest.raises(BrokenIds):
             check_ids("f.csv", [str(int(number)) for number in broken])
+
+
+def test_ids_that_javascript_rounded_are_refused_or_read_from_their_rows_addresses(tmp_path):
+    genuine = [1_252_934_402_983_763_001 + at * 2**30 * 919 for at in range(20)]
+    rounded = [int(Decimal(repr(float(number)))) for number in genuine]
+    with pytest.raises(
+        BrokenIds, match="all 20 long ids, as 1252934402983763000, have the digits of numbers that JavaScript"
+    ):
+        check_ids("f.csv", list(map(str, rounded)))
+    path = tmp_path / "posts.csv"
+    rows = (
+        f"{short},text {whole},https://x.com/someone/status/{whole}"
+        for short, whole in zip(rounded, genuine, strict=True)
+    )
+    path.write_text("\n".join(["id,text,link", *rows]))
+    (file,) = look(path).files
+    assert not file.questions
+    assert [post.post_id for post in posts_of(path, ())] == [f"x:{whole}" for whole in genuine]
+
+
+@pytest.mark.parametrize(
+    ("column", "digits"), [("tweet_id", 6_924_226_890_000_000_001), ("id", 4_496_000_000_000_001)]
+)
+def test_ids_that_cannot_be_of_x_are_asked_for(tmp_path, column, digits):
+    path = tmp_path / "posts.csv"
+    path.write_text("\n".join([column, *(str(digits + at * 10**9) for at in range(30)), ""]))
+    (file,) = look(path).files
+    assert "30 of 30 ids" in file.questions[0]
+
+
+def test_ids_of_videos_are_no_ids_of_their_comments(tmp_path):
+    path = tmp_path / "comments.csv"
+    rows = [f"video{at % 3},c{at},comment {at},youtube.com/watch?v={at}" for at in range(30)]
+    path.write_text("\n".join(["video_id,id,text,links", *rows]))
+    (file,) = look(path).files
+    assert file.columns["id"] == ["id"]
+    (post, *_) = posts_of(path, [Columns(platform="youtube")])
+    assert post.urls == ["https://youtube.com/watch?v=0"]
+    path.write_text(
+        "\n".join(
+            row.replace(",c", ",").split(",", 1)[0] + "," + row.split(",")[2]
+            for row in ["video_id,id,text", *rows]
+        )
+    )
+    (file,) = look(path).files
+    assert "27 of 30 rows have the video_id of an earlier row and another text, as row 5" in file.questions[0]
+    confirmed = [Columns(platform="youtube", id="video_id")]
+    assert len({post.post_id for post in posts_of(path, confirmed)}) == 3
+
+
+def test_a_table_of_tabs_without_header_is_not_cut_at_the_commas_of_its_first_text(tmp_path):
+    path = tmp_path / "posts.txt"
+    rows = [f"{FIRST + at}\tit is, he said, {'good, ' * (at % 3)}fine {at}\tFAVOR" for at in range(40)]
+    path.write_text("\n".join(rows))
+    (file,) = look(path).files
+    posts = posts_of(path, [Columns(header=False, id="1", text="2", platform="x")])
+    assert 'header = false, id = "1"' in file.questions[0]
+    assert [post.post_id for post in posts] == [f"x:{row.split(chr(9))[0]}" for row in rows]
+    assert [post.text for post in posts] == [row.split("\t")[1] for row in rows]
+
+
+def test_two_separators_that_fit_are_a_question_that_the_settings_answer(tmp_path):
+    path = tmp_path / "posts.csv"
+    rows = [f"{FIRST + at};a, b {at}" for at in range(40)]
+    path.write_text("\n".join(["nr, x;said", *rows, f"{FIRST};a"]))
+    (file,) = look(path).files
+    assert "can be read with" in file.questions[0]
+    posts = posts_of(path, [Columns(separator=";", id="nr, x", text="said", platform="x")])
+    assert [post.text for post in posts[:2]] == ["a, b 0", "a, b 1"]
+
+
+def test_lines_above_the_header_of_an_export(tmp_path):
+    path = tmp_path / "export.csv"
+    above = ["Report:,Bulk", "Brand:,X", "From:,1 May", "To:,2 May", "Label:,all", ""]
+    rows = [
+        "Resource Id,Snippet,Url,Thread",
+        *(f"{FIRST + at},text {at},https://a.org/{at},{at}" for at in range(9)),
+    ]
+    path.write_text("\n".join([*above, *rows]))
+    named = {"id": "Resource Id", "text": "Snippet", "platform": "x"}
+    for rule in (Columns(**named), Columns(header=7, **named)):
+        posts = posts_of(path, [rule])
+        assert [(post.post_id, post.text) for post in posts[:1]] == [(f"x:{FIRST}", "text 0")]
+        assert len(posts) == 9
+
+
+def test_lines_of_texts_and_a_named_encoding(tmp_path):
+    path = tmp_path / "texts.txt"
+    path.write_bytes("чай, мёд; и\tлимнить\n{не} таблица\n".encode("koi8-r", "replace"))
+    rule = Columns(lines=True, encoding="koi8-r", id="row", text="text", platform="forum")
+    assert [post.text for post in posts_of(path, [rule])] == ["чай, мёд; и\tлимнить", "{не} таблица"]
+    (job,) = jobs([(path, path.name)])
+    (refused,) = read(job, how=ReadingOptions((Columns(encoding="koi9", id="row", platform="forum"),)))
+    assert "no encoding is called 'koi9'" in refused.problem
 
 
 def test_as_few_as_twenty_ids_that_floats_hold_exactly_are_refused():

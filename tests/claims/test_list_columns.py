@@ -14,6 +14,7 @@ from covmis_build.claims.claim import claims_csv
 from covmis_build.claims.lists import days_of, read_claims, read_list
 from covmis_build.errors import BrokenIds, InputError
 from covmis_build.files.reading import open_table
+from covmis_build.files.table import Switches
 from tests.annotation.libreoffice import Job, save
 
 
@@ -63,7 +64,7 @@ def test_covidlies_both_ways(data_home):
     )
     assert len(read_list(data_home / "covidlies/covid_lies_v0.2.csv").posts) > 6000
     with pytest.raises(
-        BrokenIds, match="all 6591 long ids"
+        BrokenIds, match="all 4,371 long ids"
     ):  # as released: of v0.2's ids 55% are exact as floats
         read_list(data_home / "covidlies/covid_lies_v1.0.csv")
 
@@ -187,12 +188,46 @@ def test_two_texts_of_one_id_are_refused_with_both_rows(tmp_path):
 
 
 def test_ids_that_a_spreadsheet_has_rounded_are_refused(tmp_path):
-    rows = "".join(
-        f"{n}\tGarlic cures flu {n}\t125293440298376{n:04}\n".replace(f"{n:04}\n", "0000\n") for n in range(4)
-    )
+    rows = "".join(f"{n}\tGarlic cures flu {n}\t1252934402983{n}0000\n" for n in range(10, 14))
     path = written(tmp_path, "list.tsv", f"id\tclaim\ttweet_id\n{rows}")
-    with pytest.raises(InputError, match="a spreadsheet has rounded them"):
+    with pytest.raises(InputError, match="zeros after the 15th digit"):
         read_list(path)
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "problem"),
+    [
+        ("title", lambda at: ("Governor", "Senator")[at % 2], "12 cells have only 2 different values"),
+        ("title", lambda at: f"Senator{at}", "most have one or two words"),
+        ("keywords", lambda at: rf"\bgarlic{at}\b.*flu", "regular expressions"),
+    ],
+)
+def test_columns_that_are_not_what_their_names_say_are_asked_for(tmp_path, column, cell, problem):
+    rows = "".join(f"{at}\tGarlic number {at} cures flu\t{cell(at)}\n" for at in range(12))
+    path = written(tmp_path, "list.tsv", f"id\tclaim\t{column}\n{rows}")
+    field = {"title": "titles"}.get(column, column)
+    with pytest.raises(InputError, match=problem) as error:
+        read_list(path)
+    assert f"--column {field}= " in error.value.remedy
+    assert field not in read_list(path, columns={field: ""}).columns
+    assert column in read_list(path, columns={field: column}).columns.values()
+
+
+def test_a_list_without_header_and_with_another_separator_is_read_as_it_says(tmp_path):
+    path = written(tmp_path, "list.txt", "c1^Garlic cures the flu\nc2^Tea and honey make it rain\n")
+    with pytest.raises(InputError, match="no column holds") as error:
+        read_list(path)
+    assert "--header 0 --text 2" in error.value.remedy
+    listed = read_list(path, columns={"claim_id": "1", "text": "2"}, switches=Switches("^", header=False))
+    assert list(listed.claims["claim_id"]) == ["c1", "c2"]
+    assert listed.claims["text"][1] == "Tea and honey make it rain"
+
+
+def test_a_verdict_in_front_of_claims_is_not_part_of_them(tmp_path):
+    rows = "".join(f"{at}\t{('FALSE: garlic', 'Tea')[at % 2]} number {at} cures flu\n" for at in range(6))
+    claims = read_list(written(tmp_path, "list.tsv", f"id\tclaim\n{rows}")).claims
+    assert list(claims["text"][:2]) == ["Garlic number 0 cures flu", "Tea number 1 cures flu"]
+    assert list(claims["verdict"][:2]) == ["FALSE", ""]
 
 
 def test_days_that_contradict_one_another_are_none():

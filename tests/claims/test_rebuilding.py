@@ -34,6 +34,7 @@ def post(mid, at, text="", lang="en"):
 
 def test_from_published_ids_to_a_sample_beside_the_published_one(tmp_path, files):
     made = rebuild_published(tmp_path / "mine", "covmis-stance", files)
+    assert made.study.settings.cleaning.scope == "study"  # one label for a post, as in the paper
     assert made.to_dict() | {"folder": ""} == {
         "folder": "", "title": "COVMis-Stance, built again", "claims": 2, "published": 64, "title_posts": 0,
     }  # fmt: skip

@@ -7,6 +7,7 @@ import io
 import json
 import zipfile
 
+import msgspec
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,7 +15,7 @@ import pyarrow.parquet as pq
 from covmis_build.corpus import bundle, covmis_shape
 from covmis_build.corpus.bundle import hash_tree, root_of
 from covmis_build.corpus.convert import read_corpus, write_corpus
-from covmis_build.corpus.publish import BUNDLE, data_hashes, hub_parts
+from covmis_build.corpus.publish import BUNDLE, hub_parts, release_hashes
 from covmis_build.corpus.release_facts import from_json, hashed
 from covmis_build.corpus.resources import IN_COVMIS_SHAPE
 from covmis_build.errors import CovmisError
@@ -49,7 +50,7 @@ def with_new_checksums(folder, before):
 def with_new_root(folder):
     """As somebody would leave it who makes the root hash anew, too, and writes it wherever it stands."""
     facts = from_json((folder / FACTS).read_bytes())
-    hashes = data_hashes(folder, facts)
+    hashes = release_hashes(folder, facts.root)
     root = root_of(hash_tree(release=hashes))
     if (folder / BUNDLE).exists():
         files = opened(folder / BUNDLE)
@@ -70,9 +71,7 @@ def opened(path):
 
 
 def packed(path, files):
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, data in files.items():
-            archive.writestr(name, data)
+    path.write_bytes(bundle.zipped(files))
 
 
 def in_every_format(change):
@@ -118,11 +117,21 @@ def in_text(name, before, after, *, more=()):
     return tamper
 
 
+def with_a_file(name):
+    def tamper(folder):
+        (folder / name).write_text("The figures of the card are wrong.\n")
+        with (folder / CHECKSUMS).open("a") as file:
+            file.write(f"{'0' * 64}  {name}\n")
+
+    return tamper
+
+
 def in_facts(change):
     def tamper(folder):
         facts = json.loads((folder / "facts.json").read_text())
         change(facts)
-        (folder / "facts.json").write_text(json.dumps(facts))
+        text = msgspec.json.format(json.dumps(facts, ensure_ascii=False), indent=1)
+        (folder / "facts.json").write_text(text + "\n", "utf-8")
 
     return tamper
 
@@ -320,8 +329,15 @@ TAMPERINGS = {
     "a claim's words in the list": in_csv("misinformation.csv", cell("mis", lambda words: words + "!")),
     "a query": in_csv("misinformation.csv", cell("keywords", lambda query: query + " hoax")),
     "a claim less": in_csv("misinformation.csv", lambda rows: rows.iloc[1:]),
-    "a script for R": in_text("estimates.R", "0.5 / (worth + 1)", "0.1 / (worth + 1)"),
-    "a script for Python": in_text("estimates.py", "0.5 / (worth + 1)", "0.1 / (worth + 1)"),
+    "a script on the card": in_text("card.html", "<html", "<svg><script>alert(1)</script></svg><html"),
+    "a page within a drawing": in_text("statistics.html", "</svg>", "<foreignObject><p>.97</p></foreignObject></svg>"),
+    "a script of a drawing": in_text("statistics.html", "<svg ", '<svg onload="alert(1)" '),
+    "a key of the facts": in_facts(lambda facts: facts.update(kappa_of_others=0.97)),
+    "a version that never was": in_facts(lambda facts: facts.update(version="0.1.9")),
+    "a file more, with its checksum": with_a_file("errata.md"),
+    "a program, with its checksum": with_a_file("huggingface/conftest.py"),
+    "a script for R": in_text("estimates.R", "0.5 / (1 / loose", "0.1 / (1 / loose"),
+    "a script for Python": in_text("estimates.py", "0.5 / (1 / loose", "0.1 / (1 / loose"),
     "a script for svy": in_text("estimates_svy.py", "1 - 1 / len(repeated)", "1 / len(repeated)"),
     "a seal in the crate": in_text("ro-crate-metadata.json", '"propertyID": "sha256"', '"propertyID": "md5"'),
     "a stage in the facts": in_facts(lambda facts: facts["stages"][0].update(version="9")),
@@ -406,6 +422,8 @@ TAMPERINGS = {
 
 
 OFTEN = {
+    "a script on the card", "a page within a drawing", "a script of a drawing", "a key of the facts", "a version that never was",
+    "a file more, with its checksum", "a program, with its checksum",
     "a file of a part",
     "a label in one format", "rows cut from the Hugging Face copy", "who said it", "a soft label", "a group",
     "a design", "a label in COVMis-Stance's shape", "a query", "gold beside what people said",

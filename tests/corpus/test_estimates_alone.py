@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -10,7 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from covmis_build.errors import InputError
 from covmis_build.estimation.replicates import replicate_error, replicate_weights
+from covmis_build.study.estimate_corpus import NO_DESIGN, NO_PAIRS, NO_SETTINGS, estimate_corpus
 from tests.corpus.studies import annotated_study, covmis
 from tests.services import peers
 
@@ -76,6 +79,33 @@ def by_numpy(study, tmp_path_factory):
 
 def test_python_without_covmis_gives_the_same(study, by_numpy) -> None:
     same_as_ours(study, by_numpy)
+
+
+@pytest.mark.parametrize("name", ["", "corpus.csv"])
+def test_the_folder_of_a_release_is_enough(study, name, tmp_path) -> None:
+    """In a folder without the study: its shares, and its errors where each post was drawn by itself."""
+    alone = shutil.copytree(study / "data" / "release", tmp_path / "release")
+    found = estimate_corpus(alone / name, by="claim,kind")
+    theirs = found.shares.fillna({"name": ""}).set_index(KEY).sort_index()
+    told = covmis("estimate", "--by", "claim,kind", "--study", study)
+    ours = pd.DataFrame(told["estimates"]).fillna({"name": ""}).set_index(KEY).sort_index()
+    assert list(theirs.index) == list(ours.index)
+    together = (alone / "pairs_drawn.csv").is_file()
+    for column in ("share", "standard_error")[: 1 if together else 2]:
+        np.testing.assert_allclose(theirs[column], ours[column], rtol=1e-9, atol=1e-12)
+    assert (NO_PAIRS in found.warnings) == together
+    assert not {NO_DESIGN, NO_SETTINGS} & set(found.warnings)
+    facts = json.loads((alone / "facts.json").read_text())
+    assert f"a quota of {facts['sampling']['per_kind']} for each query type" in found.methods[0]
+
+
+def test_a_corpus_without_its_release_says_what_is_not_known(study, tmp_path) -> None:
+    file = shutil.copy(study / "data" / "release" / "corpus.csv", tmp_path / "corpus.csv")
+    found = estimate_corpus(file)
+    assert {NO_DESIGN, NO_SETTINGS} <= set(found.warnings)
+    assert "how they were chosen is not known here" in found.methods[0]
+    with pytest.raises(InputError, match=r"has no corpus\.parquet, corpus\.csv or corpus\.jsonl"):
+        estimate_corpus(tmp_path / "..")
 
 
 @pytest.mark.needs("r")

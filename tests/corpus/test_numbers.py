@@ -269,6 +269,8 @@ def test_every_number_of_the_card_is_known(released) -> None:
         [[len(round_.items), round_.items["claim_id"].nunique(), len(round_.labels)] for round_ in study.rounds],
         [counted.count(how=how) for how in set(counted.corpus["how"])], len(counted.rows),
         float((counted.corpus["how"] == "automatic").mean()),
+        [float(number) for why in set(study.estimate().shares["why"]) for number in numbers_of(why)],
+        [int(((of.items["automatic_label"] == "") | of.items["audited"].astype(bool)).sum()) for of in study.rounds],
     ]  # fmt: skip
     known |= {round_.number for round_ in study.rounds}
     for value in numbers_in(sources):

@@ -200,8 +200,8 @@ def test_a_register_of_outputs_reaches_no_file_outside(annotated, tmp_path) -> N
 
 def test_a_bundle_of_another_format_says_which(release) -> None:
     files = opened(release / "bundle.zip")
-    packed(release / "bundle.zip", files | {bundle.MANIFEST: b'{"format": 3, "files": {}}'})
-    with pytest.raises(InputError, match=r"format 3\. Use a newer covmis"):
+    packed(release / "bundle.zip", files | {bundle.MANIFEST: b'{"format": 4, "files": {}}'})
+    with pytest.raises(InputError, match=r"format 4\. Use a newer covmis"):
         read_bundle(release / "bundle.zip")
 
 

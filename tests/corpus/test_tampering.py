@@ -9,7 +9,12 @@ from pathlib import Path
 import pytest
 
 from covmis_build.corpus import signature
+from covmis_build.corpus.inventory import PLACE
+from covmis_build.corpus.publish import BUNDLE
+from covmis_build.corpus.release_facts import from_json
+from covmis_build.corpus.verify import check_cited
 from covmis_build.errors import InputError
+from covmis_build.places import CHECKSUMS, FACTS
 from covmis_build.study.verify import verify
 from tests.corpus.tamperings import (
     OF_THE_ROOT,
@@ -75,6 +80,74 @@ def test_what_the_root_hash_alone_covers(release, tmp_path, name) -> None:
     with_new_checksums(copy, release)
     assert failed(copy) == []
     assert name in (Path(__file__).parents[2] / "docs" / "security.md").read_text("utf-8")
+
+
+CHANGES = {
+    "a byte more": lambda data: data + b"\n",
+    "a byte less": lambda data: data[:-1],
+    "a byte before": lambda data: b" " + data,
+    "a bit": lambda data: (
+        data[: len(data) // 2] + bytes([data[len(data) // 2] ^ 1]) + data[len(data) // 2 + 1 :]
+    ),
+    "twice": lambda data: data * 2,
+    "nothing": lambda _: b"",
+}
+
+
+def test_the_root_hash_covers_every_byte_of_every_file(release, tmp_path) -> None:
+    """A forger adapts checksums, and has not the root hash of the paper."""
+    root = from_json((release / FACTS).read_bytes()).root
+    copy = without_bundle(release, tmp_path / "release")
+    of_copy = from_json((copy / FACTS).read_bytes()).root
+    names = sorted(path.relative_to(release).as_posix() for path in release.rglob("*") if path.is_file())
+    unseen = []
+    for name in names:
+        folder, cited = (release, root) if name == BUNDLE else (copy, of_copy)
+        data = (folder / name).read_bytes()
+        for what, change in CHANGES.items():
+            if name == CHECKSUMS:
+                continue  # it is compared with the files
+            (folder / name).write_bytes(change(data))
+            if passes(folder, cited):
+                unseen.append((name, what))
+        (folder / name).unlink()
+        if passes(folder, cited) and name != CHECKSUMS:
+            unseen.append((name, "away"))
+        (folder / name).write_bytes(data)
+    assert unseen == []
+    assert passes(copy, of_copy)
+    assert not passes(copy, root)
+
+
+def passes(folder, root) -> bool:
+    try:
+        return all(check.passed for check in check_cited(folder, root, None))
+    except (InputError, ValueError, OSError):
+        return False
+
+
+def test_the_words_for_the_root_hash_stand_in_no_file(release, tmp_path) -> None:
+    """Else the root hash on a page could be taken away."""
+    copy = without_bundle(release, tmp_path / "release")
+    root = from_json((copy / FACTS).read_bytes()).root
+    in_text("card.md", root, PLACE)(copy)
+    with_new_checksums(copy, release)
+    with pytest.raises(InputError, match="stand for the root hash"):
+        verify(copy, root=root)
+
+
+def test_a_paper_prints_the_root_hash(release, tmp_path) -> None:
+    root = from_json((release / FACTS).read_bytes()).root
+    paper, theirs = tmp_path / "paper.tex", tmp_path / "theirs.txt"
+    paper.write_text(f"Its root hash is \\texttt{{{root[:30].upper()}\\allowbreak\n  {root[30:]}}}.")
+    theirs.write_text(f"Its root hash is {root[::-1]}.")
+    for place in (release, release / BUNDLE, release / "corpus.csv"):
+        assert verify(place, root=root, paper=paper).passed
+        told = [check.what for check in verify(place, root=root[::-1], paper=theirs) if not check.passed]
+        assert told == ["the root hash is the given one", "theirs.txt prints this root hash"]
+    alone = shutil.copy(release / "corpus.csv", tmp_path)
+    with pytest.raises(InputError, match="no root hash"):
+        verify(alone, root=root)
 
 
 @pytest.mark.starts("ssh-keygen")

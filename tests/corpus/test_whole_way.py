@@ -18,7 +18,7 @@ from covmis_build.annotation import label_lines
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.frozen_items import write_items
 from covmis_build.annotation.seal import verify_chain
-from covmis_build.corpus.bundle import read_bundle
+from covmis_build.corpus.bundle import read_bundle, zipped
 from covmis_build.corpus.convert import read_corpus
 from covmis_build.corpus.verify import check_bundle
 from covmis_build.errors import BrokenSeal, InputError, StaleTables
@@ -368,9 +368,8 @@ def test_text_takes_a_word_and_comes_with_a_warning(study, tmp_path) -> None:
 
 
 def repacked(bundle, target, change):
-    with zipfile.ZipFile(bundle) as old, zipfile.ZipFile(target, "w") as new:
-        for name, data in change({name: old.read(name) for name in old.namelist()}).items():
-            new.writestr(name, data)
+    with zipfile.ZipFile(bundle) as old:
+        target.write_bytes(zipped(change({name: old.read(name) for name in old.namelist()})))
     return target
 
 

@@ -101,3 +101,18 @@ def test_what_the_data_do_not_tell_is_refused_or_said():
     assert found.table["standard_error"].isna().all()  # not 4e-24
     assert "nan" not in found.latex()
     assert "\\toprule" in found.latex()
+
+
+@pytest.mark.parametrize("family", ["linear", "logistic"])
+def test_the_unit_of_a_covariate_decides_nothing(family):
+    """Seconds since 1970 are as good as days since the first: the same t and p, and what the unit makes of the rest."""
+    rows, truth, labelled, chances, _ = pool(2)
+    days = np.random.default_rng(3).random(len(rows)) * 30
+    options = {"labelled": labelled, "chances": chances, "family": family}
+    formula, second = Formula("favor", ("platform", "at")), 24 * 3600
+    of_days = regression(formula, truth, rows.assign(at=days), **options).table
+    of_seconds = regression(formula, truth, rows.assign(at=1.6e9 + second * days), **options).table
+    for column in ("coefficient", "standard_error", "low", "high"):
+        told = of_seconds[column].to_numpy()[1:] * [1, second]
+        assert told == pytest.approx(of_days[column].to_numpy()[1:], rel=1e-6), column
+    assert of_seconds["p"].to_numpy()[1:] == pytest.approx(of_days["p"].to_numpy()[1:], rel=1e-6)

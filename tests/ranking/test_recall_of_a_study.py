@@ -408,3 +408,28 @@ def test_status_and_board_know_of_it(made):
     round_.seal()
     (row,) = study.status().rounds
     assert (row.labels > len(round_.items), row.sealed) == (True, True)
+
+
+def test_queries_that_changed_since_the_draw_are_compared_with_those_of_the_draw(made):
+    study, about = made
+    round_ = study.recall().draw(labels=60, labels_found=40, depth=100)
+    while fill(round_, about):
+        pass
+    before = study.recall().report()
+    assert before.now is None
+    text = study.places.claims_csv.read_text("utf-8")
+    claim = next(iter(KEYWORDS))
+    storage.write_text(study.places.claims_csv, text.replace(KEYWORDS[claim], "nothing_finds_this"))
+    study = open_study(study.places.folder)
+    study.run()
+    after = study.recall().report()
+    assert after.figures.equals(before.figures), "they are of the queries of the draw"
+    gold, frame = round_.decisions.set_index("item_id")["label"], round_.folder.frame()
+    relevant = frame[frame["item_id"].map(gold) == "yes"]
+    lost = relevant["found"] & (relevant["claim_id"] == claim)
+    assert 0 < lost.sum() < relevant["found"].sum()
+    assert (after.now.found, after.now.still_found) == (
+        relevant["found"].sum(), (relevant["found"] & ~lost).sum(),
+    )  # fmt: skip
+    assert (after.now.missed, after.now.found_since, after.now.outside) == ((~relevant["found"]).sum(), 0, 0)
+    assert [line for line in after.sentences if "The queries have changed since the draw" in line]

@@ -162,7 +162,7 @@ def test_the_audit_corrects_automatic_labels(make_items):
     true = np.average(real, weights=1 / items["p_claim"])
     rule = {"fact_check_url": "against"}
     blind = estimates(corpus_of(items, automatic=rule), VALUES, Sampling(), automatic=rule)
-    seen = estimates(corpus_of(items, automatic=rule, audit=0.3), VALUES, Sampling(), automatic=rule)
+    seen = estimates(corpus_of(items, automatic=rule, audit=0.3, seed=6), VALUES, Sampling(), automatic=rule)
     wrong = pool(blind, scope="pool", label="against", estimand="unique_posts").iloc[0]
     right = pool(seen, scope="pool", label="against", estimand="unique_posts").iloc[0]
     assert wrong["low"] > true
@@ -172,7 +172,7 @@ def test_the_audit_corrects_automatic_labels(make_items):
     assert audit["audited"] > 50
     assert 0.3 < audit["rate"] < 0.6
     assert audit["low"] < audit["rate"] < audit["high"]
-    assert "which the estimates correct for" in seen.sentences[-1]
+    assert any("which the estimates correct for" in sentence for sentence in seen.sentences)
     assert "none was checked" in blind.sentences[-1]
 
 

@@ -13,8 +13,7 @@ def ratio(part, whole):
 def coefficients(answers, values):
     """Coefficients of {item: {annotator: label}} for the declared labels.
 
-    Items with one label count only for how often each label is given, in AC1 and in Fleiss' kappa. [guides/agreement]
-    """
+    Items with one label count only for how often each label is given, in AC1 and in Fleiss' kappa. [guides/agreement]"""
     rated = [list(of.values()) for of in answers.values() if len(of) >= 2]
     if not rated:
         return {}

@@ -13,9 +13,7 @@ def claims_of_round(claims, sampled, used, count):
 
 def work(seed, items, annotators, per_item, claim_of, order):
     """Each item goes to those with the smallest numbers, in an own order of each person: mixed, or claim by claim.
-
-    [reference/chance]
-    """
+    [reference/chance]"""
     assigned = {who: [] for who in annotators}
     for item in items:
         for who in sorted(annotators, key=lambda who: number(seed, "assignment", item, who))[:per_item]:

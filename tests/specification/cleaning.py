@@ -82,9 +82,9 @@ def language_of(post, source):
 
 def language_fits(language, settings):
     """A wanted language or a variety of one; `undetermined` decides over posts without a language. [guides/cleaning]"""
-    if not language:
-        return settings["undetermined"] == "keep"
     wanted = settings["languages"]
+    if not language:
+        return not wanted or settings["undetermined"] == "keep"
     return not wanted or language in wanted or language.partition("-")[0] in wanted
 
 
@@ -151,9 +151,7 @@ def greedy(names, similar):
 
 def near_duplicates(seed, names, here, texts, settings):
     """Each post's group; of the posts that are `here`, not with another claim, the one with the smallest number stays.
-
-    [guides/cleaning]
-    """
+    [guides/cleaning]"""
     ordered = sorted(in_order(seed, "near_duplicates", names), key=lambda name: name not in here)
     join = greedy if settings["grouping"] == "greedy" else components
     table = {}
@@ -205,8 +203,7 @@ def stays_here(counts):
 def clean(seed, posts, found_by, settings):
     """The five steps: items, dropped pairs with the first step that drops them, and claims without items.
 
-    `found_by` has the query types of each claim and post. [guides/cleaning]
-    """
+    `found_by` has the query types of each claim and post. [guides/cleaning]"""
     claims_of, drops, one = {}, {}, settings["one_claim_per_post"]
     for claim, post in sorted(found_by):
         claims_of.setdefault(post, []).append(claim)

@@ -16,25 +16,44 @@ SELDOM = 0.05
 AVERAGE = "average claim"
 
 
-def corrected(sample, label, size):
-    """Each item's value: 1 if it has the label. Automatic ones have the share of their audited ones, which has a variance.
+def counted(sample, omega):
+    """How often each item's own label counts, and its cell: what one rule labelled in one claim; a checked one counts for all of it.
 
-    [explanation/intervals]
-    """
-    y, later = (sample.label == label).astype(float), {}
-    for rule in sorted(set(sample.rule[sample.audited]) - {""}):
-        here = (sample.rule == rule) & sample.audited
-        w = size[here] / (sample.p_claim * sample.p_sample * sample.p_audit)[here]
-        parts = (w / w.sum()) ** 2 * (1 - sample.p_sample * sample.p_audit)[here]
-        share = float(np.average((sample.label == label)[here], weights=w))
-        variance = float(np.sum(parts * ((sample.label == label)[here] - share) ** 2))
-        if not 0 < share < 1:  # they agree, which does not prove that all do: half an item more does not
-            units = 1 / parts.sum() if parts.sum() else math.inf
-            guess = 0.5 / (units + 1)
-            variance = guess * (1 - guess) / units
-        y[sample.rule == rule] = share
-        later[rule] = variance
-    return y, later
+    Claims with fewer than two checked ones join the one nearest in number. [explanation/intervals]"""
+    cells, count = np.full(len(omega), "", object), np.ones(len(omega))
+    for rule in set(sample.rule[sample.audited]) - {""}:
+        here = sample.rule == rule
+        of = joined(Counter(sample.claim[here & sample.audited]), dict(Counter(sample.claim[here])))
+        cells[here] = [f"{rule} {of[claim]}" for claim in sample.claim[here]]
+    for cell in set(cells) - {""}:
+        here, seen = cells == cell, (cells == cell) & sample.audited
+        count[here] = 0
+        count[seen] = omega[here].sum() / np.sum(omega[seen] / sample.p_audit[seen]) / sample.p_audit[seen]
+    return count, cells
+
+
+def audited(sample, y, label, s, omega):
+    """Each item's value: what the rule says, and what people add; its part of the share; the variance of the audit; and whether
+    rules with fewer than two checked labels here gave more than a tenth of it. [explanation/intervals]"""
+    count, cells = counted(sample, omega)
+    rule, x, later, few = (sample.rule == label) * (cells != ""), s * y, 0.0, 0.0
+    for cell in sorted(set(cells) - {""}):
+        here, seen = cells == cell, (cells == cell) & sample.audited
+        mean, n = np.sum((count * s * (y - rule))[seen]) / omega[here].sum(), max(2, seen.sum())
+        left = (s * (y - rule) - omega * mean) * math.sqrt(n / (n - 1))
+        x[here] = (s * rule + omega * mean + count * left)[here]
+        pi = sample.p_claim * sample.p_sample
+        later += float(np.sum((pi * count * np.maximum(count - 1, 0) * left**2)[seen]))
+    for name in sorted(set(sample.rule[(cells != "") & (s > 0)])):
+        here = (sample.rule == name) & (s > 0)
+        seen, whole = here & sample.audited, s[here].sum()
+        few += whole * (seen.sum() < min(2, here.sum()))
+        if len(set(y[seen])) < 2:  # they agree, which does not prove that all do: half an item more does not
+            w = (s * count)[seen]
+            loose = np.sum(w**2 * np.maximum(1 - 1 / count[seen], 0)) / w.sum() ** 2 if len(w) else 1.0
+            guess = 0.5 / (1 / loose + 1) if loose else 0
+            later += float(whole**2 * guess * (1 - guess) * loose)
+    return rule + count * (y - rule), x, later, few > 0.1
 
 
 def variance(z, sample):
@@ -57,8 +76,7 @@ def known_sizes(sample, pool, size, pool_size):
 
     A cell is what one query type found for one claim. What was certain to be drawn is a cell, if it is all labelled, and two
     others are (or there are none). A type with fewer than two labels joins the claim's type nearest in size; so does a claim,
-    and such claims are one cell. [explanation/intervals]
-    """
+    and such claims are one cell. [explanation/intervals]"""
     weight, known = size / (sample.p_claim * sample.p_sample), pool_size / pool.p_claim
     cells, pool_cells = np.empty(len(size), object), np.empty(len(known), object)
     claims = joined(Counter(sample.claim), totals(pool.claim, 1 / pool.p_claim))
@@ -92,10 +110,7 @@ def totals(names, values):
 
 
 def joined(labels, sizes):
-    """The cell of each name: the smallest with fewer than two labels joins the one nearest in size, until none has.
-
-    [explanation/intervals]
-    """
+    """The cell of each name: the smallest with fewer than two labels joins the one nearest in size, until none has. [explanation/intervals]"""
     members, sizes = {name: [name] for name in sorted(sizes)}, dict(sizes)
     labels = Counter(labels)
     while len(members) > 1 and min(labels[name] for name in members) < 2:
@@ -108,10 +123,7 @@ def joined(labels, sizes):
 
 
 def of_known_size(z, sample, size, known):
-    """The variance of Σ z/π where the sizes of cells are known: of what they do not explain, and of their sizes by chance.
-
-    [explanation/intervals]
-    """
+    """The variance of Σ z/π: of what known sizes of cells do not explain, and of these sizes by chance. [explanation/intervals]"""
     cells, factor, chance = known
     pi, less, extra = sample.p_claim * sample.p_sample, np.zeros(len(z)), 0.0
     for cell, of_size in chance.items():
@@ -136,12 +148,12 @@ def kish(x):
     return float(np.sum(x) ** 2 / np.sum(x**2)) if np.any(x > 0) else math.inf
 
 
-def what_may_be_missed(pool, s):
-    """The largest share of the pool that one of twenty samples leaves out, and the variance of its weights.
-
-    [explanation/intervals]
-    """
-    p = pool.p_sample * pool.p_claim
+def what_may_be_missed(pool, s, sample, rules):
+    """The share of the pool that people label in none of twenty samples, and the variance of its weights. [explanation/intervals]"""
+    check = np.where(rules, sample.p_audit, 1)
+    own = dict(zip(sample.place, check, strict=True))
+    usual = {kind: float(np.mean(check[sample.kind == kind])) for kind in set(sample.kind)}
+    p = pool.p_sample * pool.p_claim * [own.get(i, usual.get(kind, 1)) for i, kind in enumerate(pool.kind)]
     open_, missed, left = p < 1, 0.0, -math.log(SELDOM)
     s, p, q = s[open_], p[open_], pool.p_claim[open_]
     cost = -np.log1p(-p)
@@ -162,46 +174,43 @@ def wilson(u, n, df, level=0.95):
 def share(sample, pool, label, *, times, part=""):
     """A share of all posts (`times` their copies) or of unique posts: of all claims, of one, or the mean over claims.
 
-    Returns the share, its standard error and both ends of its interval. [explanation/intervals]
-    """
+    Returns the share, its standard error and both ends of its interval. [explanation/intervals]"""
     size, pool_size = (one.size if times else np.ones(len(one.size)) for one in (sample, pool))
-    y, later = corrected(sample, label, size)
-    here, pool_here = (
-        one.claim == part if part not in {"", AVERAGE} else one.size > 0 for one in (sample, pool)
-    )
-    pi = sample.p_claim * sample.p_sample
+    here, pool_here = ((one.claim == part) | (part in {"", AVERAGE}) for one in (sample, pool))
+    pi, y = sample.p_claim * sample.p_sample, (sample.label == label).astype(float)
     cells, factor, _ = known = known_sizes(sample, pool, size, pool_size)
-    s = parts(size * here * factor / pi, sample.claim, part)
-    u = float(np.sum(s * y))
-    centre = np.full(len(y), u)
-    for name in set(sample.claim) if part == AVERAGE else []:
-        mine = sample.claim == name
-        centre[mine] = np.average(y[mine], weights=s[mine])
-    extra = sum(float(s[sample.rule == rule].sum()) ** 2 * v for rule, v in later.items())
-    v = of_known_size((y - centre) * s * pi / factor, sample, size, known) + extra
-    missed, expected = what_may_be_missed(
-        pool, parts(pool_size * pool_here / pool.p_claim, pool.claim, part) * pool.p_claim
-    )
-    loose = max(float(np.sum((1 - pi) * s**2)), expected)
-    n_eff = 1 / loose / (1 - between_cells(y, s, cells)) if loose else math.inf
+    s, omega = parts(size * here * factor / pi, sample.claim, part), size * factor / pi
+    count, by_rule = counted(sample, omega)
+    value, x, extra, unchecked = audited(sample, y, label, s, omega)
+    u = min(1.0, max(0.0, float(np.sum(s * value))))
+    centre = np.full(len(y), float(np.sum(s * value)))
+    for mine in [sample.claim == name for name in set(sample.claim)] if part == AVERAGE else []:
+        centre[mine] = np.average(value[mine], weights=s[mine])
+    v = of_known_size((x - centre * s) * pi / factor, sample, size, known) + extra
+    people, rules = s * count, by_rule != ""
+    whole = parts(pool_size * pool_here / pool.p_claim, pool.claim, part) * pool.p_claim
+    missed, expected = what_may_be_missed(pool, whole, sample, rules)
+    chance = pi * np.where(rules, sample.p_audit, 1)
+    loose = max(float(np.sum((1 - chance) * people**2)), expected)
+    explained, alone = between_cells(y, people, cells), float(np.sum((1 - chance) * (people * (y - u)) ** 2))
+    credit = min(0.95, 1 - v / alone) if np.sum(rules & sample.audited & (s > 0)) >= 20 and alone else 0
+    n_eff = 1 / loose / (1 - max(explained, credit)) if loose else math.inf
     if missed > 0:
         odds, z = min(u, 1 - u) / max(u, 1 - u), normal.ppf(1 - SELDOM / 2)
         n_eff = min(n_eff, max(z**2 * (1 - missed) / missed * (1 + odds / missed), 1))
     if extra and not 0 < u < 1:
         n_eff = 1 / (1 / n_eff + math.sqrt(2 * extra))
-    df, random = kish(np.sqrt(1 - pi) * s) - 1, pi < 1
-    if not math.isinf(df):
-        df = min(df, random.sum() - len(set(cells[random])))
-    if math.isinf(df) and expected > 0:
-        df = 0
-    if n_eff < 2 or df < 1 - 1e-9 or (part in {"", AVERAGE} and of_few_labels(sample, pool, pool_size) > 0.1):
+    df, own = kish(np.sqrt(1 - chance) * people) - 1, cells[chance < 1]
+    df = min(df, len(own) - len(set(own))) if df < math.inf else 0 if expected > 0 else df
+    unchecked |= part in {"", AVERAGE} and of_few_labels(sample, pool, pool_size) > 0.1
+    if n_eff < 2 or df < 1 - 1e-9 or unchecked:
         return u, math.sqrt(v), math.nan, math.nan
     own = u * (1 - u) / v if 0 < u < 1 and v > 1e-18 else math.inf
     low, high = wilson(u, max(1, min(own, n_eff)), df)
     if n_eff < math.inf:  # something is not certain
         least, most = what_is_known(sample, pool, pool_size, y, here & (sample.rule == ""), part)
-        low = min(least, u) if kish(s * (y > 0)) < 2 else max(low, min(least, u))
-        high = max(most, u) if kish(s * (y < 1)) < 2 else min(high, max(most, u))
+        low = min(least, u) if not 2 - 1e-9 <= kish(people * (y > 0)) < math.inf else max(low, min(least, u))
+        high = max(most, u) if not 2 - 1e-9 <= kish(people * (y < 1)) < math.inf else min(high, max(most, u))
     return u, math.sqrt(v), low, high
 
 

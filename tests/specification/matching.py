@@ -20,9 +20,7 @@ PART = re.compile(r'-?url:"[^"]*"|-?https?://\S+|"[^"]*"|\d+ of \(|[(),]|-(?=["(
 
 def fold(text):
     """Case, accents, full-width characters, digits of other scripts and forms of letters do not matter.
-
-    [guides/claims-and-queries]
-    """
+    [guides/claims-and-queries]"""
     text = unicodedata.normalize("NFKC", text).casefold().replace("ı", "i").translate(ARABIC)
     text = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
     return "".join(str(unicodedata.decimal(c, c)) for c in text).translate(ARABIC)
@@ -30,9 +28,7 @@ def fold(text):
 
 def tokens(text):
     """Words are runs of letters and digits, also within URLs and @names; in scripts without spaces, single characters.
-
-    [guides/claims-and-queries]
-    """
+    [guides/claims-and-queries]"""
     return WORD.findall(fold(text))
 
 
@@ -99,9 +95,7 @@ def turkish_words(text):
 
 def matches(tree, texts, pages, language):
     """Whether a query matches, and what of it was found: also words of an alternative that does not hold.
-
-    [guides/claims-and-queries]
-    """
+    [guides/claims-and-queries]"""
     kind = tree[0]
     if kind == "phrase":
         wanted = tokens(tree[1])
@@ -118,10 +112,7 @@ def matches(tree, texts, pages, language):
 
 
 def queries(claims):
-    """A title is a phrase, a URL a URL query, keywords are parsed; [xx] sets a query's language.
-
-    [guides/claims-and-queries]
-    """
+    """A title is a phrase, a URL a URL query, keywords are parsed; [xx] sets a query's language. [guides/claims-and-queries]"""
     for claim in claims:
         for kind, column in KINDS.items():
             lines = [line for line in claim[column].split("\n") if line.strip() and claim["selected"] != "no"]

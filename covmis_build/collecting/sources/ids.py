@@ -20,7 +20,7 @@ from covmis_build.archive.ids import post_id
 from covmis_build.collecting.crawl import Crawl, Crawled, Fetch, Job, Platform, crawl
 from covmis_build.errors import InputError
 from covmis_build.files.columns import POSTS, need
-from covmis_build.files.ids import check_ids, check_rounded
+from covmis_build.files.ids import check_ids, check_rounded, not_of_x
 from covmis_build.files.reading import read_table, report
 
 if TYPE_CHECKING:
@@ -52,6 +52,10 @@ def read_ids(path: Path) -> IdList:
     report(path, sheet)
     check_rounded(path, sheet.rounded, [name])
     check_ids(path, [cell.removeprefix("x:") for cell in cells], rows=sheet.numbers)
+    if why := not_of_x(cells):
+        raise InputError(
+            why, file=path, remedy="Write x: in front of those that are X's; covmis fetches no others"
+        )
     post_ids: dict[str, None] = {}
     for row, cell in zip(sheet.numbers, cells, strict=True):
         read = post_id(cell)

@@ -50,22 +50,35 @@ fixed_size <- function(z, rows) {
   earlier + n / (n - 1) * sum((1 - second) * (u - centre)^2)
 }
 
-# Labels set by a rule count as the people say who checked some of them; their doubt is added.
-audited <- function(label, size) {
-  y <- as.numeric(items$label == label)
-  later <- function(part) 0
-  for (rule in setdiff(unique(items$rule[items$how == "audited"]), "")) {
-    here <- items$rule == rule; rows <- here & items$how == "audited"
-    w <- (size / p / items$p_audit)[rows]
-    share <- sum(w * y[rows]) / sum(w)
-    loose <- (w / sum(w))^2 * (1 - (items$p_sample * items$p_audit)[rows])
-    worth <- if (sum(loose) > 0) 1 / sum(loose) else Inf
-    guess <- 0.5 / (worth + 1)
-    doubt <- if (share > 0 && share < 1) sum(loose * (y[rows] - share)^2) else guess * (1 - guess) / worth
-    y[here] <- share
-    later <- local({ before <- later; h <- here; d <- doubt; function(part) before(part) + sum(part[h])^2 * d })
+# Labels set by a rule, and what people add who checked some of them: each counts for its cell, what the rule labelled in a
+# claim, or in this part. The values, what the draw makes of them, and the variance that the audit adds.
+audited <- function(label, here, scope, weight, scale, size) {
+  y <- as.numeric(items$label == label); shares <- weight * scale; omega <- weight * size
+  checked <- items$how == "audited"
+  by_rule <- items$rule %in% setdiff(unique(items$rule[checked]), "")
+  if (!any(by_rule)) return(list(y = y, linear = shares * y, later = 0))
+  of_claims <- scope %in% c("pool", "average claim", "claim")
+  inside <- by_rule & (here | of_claims)
+  cell <- ifelse(inside, if (of_claims) items$audit_cell else items$rule, "")
+  cell_sums <- function(values) ave(ifelse(inside, values, 0), cell, FUN = sum)
+  divided <- function(top, below) ifelse(inside & below > 0, top / below, 0)
+  said <- as.numeric(by_rule & items$rule == label)
+  counts <- ifelse(inside, ifelse(checked, divided(cell_sums(omega), cell_sums(ifelse(checked, omega / items$p_audit, 0))) / items$p_audit, 0), 1)
+  own <- omega * divided(cell_sums(ifelse(checked, counts * shares * (y - said), 0)), cell_sums(omega))
+  n <- pmax(cell_sums(as.numeric(checked)), 2)
+  residual <- ifelse(inside & checked, sqrt(n / (n - 1)), 1) * (shares * (y - said) - own)
+  later <- sum((p * counts * pmax(counts - 1, 0) * residual^2)[inside & checked])
+  for (rule in unique(items$rule[by_rule & shares > 0])) {
+    rows <- items$rule == rule & shares > 0; seen <- rows & checked; loose <- 1
+    if (any(seen) && max(y[seen]) > min(y[seen])) next
+    if (any(seen)) {  # they agree, which does not prove that all do: half an additional item that differs
+      w <- (shares * counts)[seen]
+      loose <- sum((w / sum(w))^2 * pmax(1 - 1 / counts[seen], 0))
+    }
+    guess <- if (loose > 0) 0.5 / (1 / loose + 1) else 0
+    later <- later + sum(shares[rows])^2 * guess * (1 - guess) * loose
   }
-  list(y = y, later = later)
+  list(y = said + counts * (y - said), linear = shares * said + own + counts * residual, later = later)
 }
 
 rows <- list()
@@ -80,16 +93,12 @@ for (estimand in c("unique_posts", "posts")) {
   for (name in sort(unique(claims))) parts <- c(parts, list(list("claim", name, claims == name)))
   for (name in sort(unique(items$kind))) parts <- c(parts, list(list("kind", name, items$kind == name)))
   for (label in labels) {
-    given <- audited(label, size); y <- given$y
     for (part in parts) {
       scale <- size * part[[3]]
-      if (part[[1]] == "average claim") {
-        scale <- scale / ave(weight * scale, claims, FUN = sum) / length(unique(claims))
-        centre <- ave(weight * scale * y, claims, FUN = sum) / ave(weight * scale, claims, FUN = sum)
-      } else {
-        scale <- scale / sum(weight * scale)
-        centre <- sum(weight * scale * y)
-      }
+      of_claim <- part[[1]] == "average claim"
+      scale <- scale / (if (of_claim) ave(weight * scale, claims, FUN = sum) * length(unique(claims)) else sum(weight * scale))
+      given <- audited(label, part[[3]], part[[1]], weight, scale, size); y <- given$y
+      centre <- if (of_claim) ave(weight * scale * y, claims, FUN = sum) / ave(weight * scale, claims, FUN = sum) else sum(weight * scale * y)
       over_claims <- NA
       if (part[[1]] == "pool" && ncol(repeated) > 2) {
         again <- svrepdesign(data = data.frame(top = y * again_size, size = again_size), weights = items$weight, repweights = repeated,
@@ -97,8 +106,8 @@ for (estimand in c("unique_posts", "posts")) {
         over_claims <- as.numeric(SE(svyratio(~top, ~size, again)))
       }
       rows[[length(rows) + 1]] <- data.frame(
-        estimand = estimand, scope = part[[1]], name = part[[2]], label = label, share = sum(weight * scale * y),
-        standard_error = sqrt(variance((y - centre) * scale, size, weight * p, cell_variance) + given$later(weight * scale)),
+        estimand = estimand, scope = part[[1]], name = part[[2]], label = label, share = min(max(sum(weight * scale * y), 0), 1),
+        standard_error = sqrt(variance(given$linear / weight - centre * scale, size, weight * p, cell_variance) + given$later),
         over_claims = over_claims)
     }
   }
