@@ -120,10 +120,11 @@ def _whose(
     checks = returned.sheet.checks
     rows = [(checks[row].row if row in checks else row, item) for row, item in labelled]
     fit = {person: _fits(rows, list(items)) for person, items in sent.items()}
-    best = max(fit, key=lambda person: fit[person], default="")
-    if best and fit[best] >= 0.9 and fit.get(returned.person, 0.0) <= 0.5:
-        return Owner(round_.number, best)
-    return None
+    best = max(fit, key=lambda person: (fit[person], person == returned.person), default="")
+    own = fit.get(returned.person, 0.0)
+    if not best or fit[best] < 0.9 or (best != returned.person and own > 0.5):
+        return None
+    return Owner(round_.number, best)
 
 
 def foreign_rows(
