@@ -12,16 +12,10 @@ import numpy as np
 from covmis_build.errors import InputError, UnknownName, nearest
 from covmis_build.evaluation.catalogue import measures
 from covmis_build.evaluation.gold_and_systems import gold_and_systems
-from covmis_build.evaluation.joining import (
-    Extra,
-    JoinedLabels,
-    Missing,
-    claims_of_items,
-    join,
-    over_runs,
-)
+from covmis_build.evaluation.joining import Extra, Missing, claims_of_items, join
+from covmis_build.evaluation.paired import PairedSystems
 from covmis_build.evaluation.rendering import Evaluated, booktabs, escape, known, titled
-from covmis_build.evaluation.setting import Setting, setting
+from covmis_build.evaluation.setting import setting
 from covmis_build.evaluation.significance import (
     holm,
     mcnemar_p,
@@ -30,8 +24,6 @@ from covmis_build.evaluation.significance import (
     tukey_p_of_cells,
     welch,
 )
-from covmis_build.stats.intervals import Estimate, Over
-from covmis_build.stats.over_claims import claim_tables, difference, over_claims
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,7 +34,6 @@ if TYPE_CHECKING:
     from covmis_build.report.summary import Summary
 
     Array = NDArray[np.float64]
-    Codes = NDArray[np.int64]
 
 
 class Test(StrEnum):
@@ -61,14 +52,17 @@ NAMES = {
     Test.TUKEY: "randomised Tukey HSD",
     Test.WELCH: "Welch's t-test over runs",
 }
+MCNEMARS = "exact McNemar test"
+EVERY = " of every arrangement"
+"""What follows the name of a test that enumerates instead of drawing."""
 
 
 COLUMNS = [
     "system_a", "system_b", "measure", "value_a", "value_b", "difference", "low", "high", "p",
-    "p_adjusted", "effect", "test", "units", "unit", "replicates", "why",
+    "p_adjusted", "effect", "test", "method", "units", "unit", "decisive", "replicates", "why",
 ]  # fmt: skip
 """Columns of the table shown next to the sentence."""
-NOT_SHOWN = ["sentence", "measure", "test", "units", "unit", "replicates", "why"]
+NOT_SHOWN = ["sentence", "measure", "test", "method", "units", "unit", "decisive", "replicates", "why"]
 """Columns that the text above the page's table covers."""
 P_VALUES = ("p", "p_adjusted")
 SHOWN = {
@@ -117,10 +111,11 @@ class Comparison(Evaluated):
     @property
     def how(self) -> str:
         """The test and its unit."""
-        row = self.table.iloc[0]
+        row = self.table.to_dict("records")[0]
         return (
-            f"{measures[row['measure']].title}; {NAMES[row['test']]} over {row['units']:,} {row['unit']}"
+            f"{measures[row['measure']].title}; {row['method']}{_over(row)}"
             + (f", {row['replicates']:,} replicates." if row["replicates"] else ".")
+            + f" Effect: the difference divided by the standard deviation of one {_singular(row['unit'])}'s contribution to it."
         )
 
     def html(self) -> str:
@@ -172,29 +167,21 @@ class Comparison(Evaluated):
         """Return one row per pair as a LaTeX table (booktabs)."""
         from covmis_build.report.page import shown_p
 
-        header = [
-            "A",
-            "B",
-            "$A$",
-            "$B$",
-            "$A-B$",
-            f"{self.level * 100:.0f}\\% interval",
-            "$p$",
-            "$p$ (adj.)",
-            "effect",
-        ]
+        bounds = bool(np.isfinite(self.table["low"]).any())
+        interval = [f"{self.level * 100:.0f}\\% interval"] if bounds else []
+        header = ["A", "B", "$A$", "$B$", "$A-B$", *interval, "$p$", "$p$ (adj.)", "effect"]
         lines = [
             [
                 escape(row["system_a"]),
                 escape(row["system_b"]),
                 *(f"{row[name]:.3f}" for name in ("value_a", "value_b", "difference")),
-                f"[{row['low']:.3f}, {row['high']:.3f}]" if np.isfinite(row["low"]) else "--",
+                *([_bounds(row)] if bounds else []),
                 *(shown_p(row[name]).replace("<", "$<$") for name in ("p", "p_adjusted")),
                 f"{row['effect']:.3f}",
             ]
             for row in self.table.to_dict("records")
         ]
-        return booktabs(header, lines, titled(self.study, self.how))
+        return booktabs(header, lines, titled(self.study, self.how), label="comparison")
 
 
 def compare(  # noqa: PLR0913 - every option is named
@@ -224,7 +211,8 @@ def compare(  # noqa: PLR0913 - every option is named
 
     Columns: system_a, system_b, value_a, value_b, difference (a - b), low, high, p (two-sided), p_adjusted (Holm's, over
     the pairs; `tukey` controls the error over all pairs itself), effect (the difference divided by the standard deviation of
-    one unit's contribution to it), test, units, replicates, why, sentence.
+    one unit's contribution to it), test (as asked for), method (as computed), units, unit, decisive (of McNemar's test: items
+    that only one system has right), replicates (drawn; 0 if none were), why, sentence.
 
     By default p inverts the interval, so the two never disagree. The interval is over claims (gold's claim column, or
     `clusters`), or over items if there are none (`clusters=None` requests this). If too little is known both are missing, and
@@ -253,7 +241,7 @@ def compare(  # noqa: PLR0913 - every option is named
         undefined=undefined,
     )
     clusters = given.claims(clusters)
-    data = _Data(joined, chosen, claims_of_items(clusters, joined))
+    data = PairedSystems(joined, chosen, claims_of_items(clusters, joined))
     pairs = list(combinations(range(len(data.systems)), 2))
     figures = [data.difference(*pair, level) for pair in pairs]
     if test == Test.INTERVAL:
@@ -261,14 +249,20 @@ def compare(  # noqa: PLR0913 - every option is named
         adjusted = holm(p_values)
     else:
         p_values, adjusted = _p_values(data, test, replicates, seed, exact=exact)
+    drawn = _permutes(test) and not exact
+    mcnemar = _is_mcnemar(data, test, exact=exact)
     rows = [
         data.pair(*pair, figure, interval=test == Test.INTERVAL)
         | {
             "p": float(p_values[at]),
             "p_adjusted": float(adjusted[at]),
             "test": test,
+            "method": MCNEMARS
+            if mcnemar
+            else NAMES[Test(test)] + (EVERY if exact and _permutes(test) else ""),
             "unit": _unit(clusters),
-            "replicates": replicates if test in {Test.RANDOMISATION, Test.TUKEY} else 0,
+            "decisive": sum(data.only_one(*pair)) if mcnemar else None,
+            "replicates": replicates if drawn else 0,
         }
         for at, (pair, figure) in enumerate(zip(pairs, figures, strict=True))
     ]
@@ -288,79 +282,9 @@ def _refuse_unknown(test: str, replicates: int) -> None:
         raise InputError(f"replicates = {replicates}", remedy="Ask for at least one")
 
 
-class _Data:
-    """The systems' results as counts per unit, and one measure of them."""
-
-    def __init__(self, joined: JoinedLabels, chosen: Setting, owners: Codes | None) -> None:
-        self.shape, self.width = joined.shape, joined.shape[0] * joined.shape[1]
-        self.chosen, self.owners = chosen, owners
-        self.names, self.systems = list(joined.runs), list(joined.runs.values())
-        # in keyed order, so that random numbers do not depend on the order of rows
-        self.cells = joined.cells if owners is not None else joined.cells[np.lexsort(joined.cells.T)]
-        self.units = len(joined.gold) if owners is None else int(owners.max()) + 1
-        if self.units < 2:
-            raise InputError("there is one item or cluster", remedy="A comparison needs at least two")
-        totals = np.stack([np.bincount(column, minlength=self.width) for column in self.cells.T])
-        self.each_run = self.value(totals.astype(np.float64))
-        self.observed = self._over_runs(self.each_run)
-
-    def value(self, counts: Array) -> Array:
-        stack = counts.reshape(*counts.shape[:-1], *self.shape)
-        return next(iter(self.chosen.values(stack).values()))
-
-    def _over_runs(self, values: Array) -> Array:
-        return over_runs(values, [len(runs) for runs in self.systems])
-
-    @property
-    def measure(self) -> str:
-        """The measure's name."""
-        return self.chosen.measures[0].name
-
-    def difference(self, first: int, second: int, level: float) -> Estimate:
-        """Return the difference of the systems in the measure, over claims or items, and over all pairs of their runs."""
-        starts = np.cumsum([0, *(len(runs) for runs in self.systems)])
-        runs = [range(starts[at], starts[at + 1]) for at in (first, second)]
-        columns = self.shape[1]
-        cells = np.stack(
-            [self.cells[:, a] * columns + self.cells[:, b] % columns for a in runs[0] for b in runs[1]],
-            axis=1,
-        )
-        tables, alike = claim_tables(cells, (*self.shape, columns), self.owners)
-        measure, ranges = difference(self.chosen.values, self.chosen.ranges)
-        over = Over.ITEMS if self.owners is None else Over.CLAIMS
-        return over_claims(measure, ranges, tables, multiplicity=alike, over=over, level=level)[self.measure]
-
-    def pair(self, first: int, second: int, figure: Estimate, *, interval: bool) -> dict[str, Any]:
-        """Return two systems' values, their difference with its interval, and the effect."""
-        deviation = figure.standard_error * np.sqrt(self.units)
-        return {
-            "system_a": self.names[first],
-            "system_b": self.names[second],
-            "measure": self.measure,
-            "value_a": float(self.observed[first]),
-            "value_b": float(self.observed[second]),
-            "difference": figure.value,
-            "low": figure.low if interval else np.nan,
-            "high": figure.high if interval else np.nan,
-            "why": figure.why if interval else "",
-            "effect": figure.value / deviation if deviation > 0 else np.nan,
-            "units": self.units,
-        }
-
-    def right(self) -> NDArray[np.bool_]:
-        """Return which items each run has correct: (items, runs)."""
-        columns = self.shape[1]
-        return np.asarray(self.cells // columns == self.cells % columns)
-
-    def parts(self) -> Array:
-        """Counts per unit: (units, runs, width)."""
-        owners = np.arange(len(self.cells)) if self.owners is None else self.owners
-        parts = np.zeros((self.units, self.cells.shape[1], self.width))
-        np.add.at(parts, (owners[:, None], np.arange(self.cells.shape[1])[None], self.cells), 1.0)
-        return parts
-
-
-def _p_values(data: _Data, test: str, replicates: int, seed: int, *, exact: bool) -> tuple[Array, Array]:
+def _p_values(
+    data: PairedSystems, test: str, replicates: int, seed: int, *, exact: bool
+) -> tuple[Array, Array]:
     pairs = list(combinations(range(len(data.systems)), 2))
     if test == Test.WELCH:
         starts = np.cumsum([0, *(len(runs) for runs in data.systems)])
@@ -379,17 +303,21 @@ def _p_values(data: _Data, test: str, replicates: int, seed: int, *, exact: bool
             table = tukey_p(data.parts(), data.value, replicates=replicates, seed=seed, exact=exact)
         values = np.array([table[a, b] for a, b in pairs])
         return values, values
-    if exact and data.owners is None and data.measure == "accuracy":
-        right = data.right()
-        values = np.array([mcnemar_p(*_only_one(right[:, a], right[:, b])) for a, b in pairs])
+    if _is_mcnemar(data, test, exact=exact):
+        values = np.array([mcnemar_p(*data.only_one(*pair)) for pair in pairs])
         return values, holm(values)
     values = randomisation_p(data.parts(), pairs, data.value, replicates=replicates, seed=seed, exact=exact)
     return values, holm(values)
 
 
-def _only_one(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> tuple[int, int]:
-    """Return how many items only the first system has correct, and only the second."""
-    return int((first & ~second).sum()), int((~first & second).sum())
+def _permutes(test: str) -> bool:
+    """True for tests that exchange predictions: drawn arrangements, or every one."""
+    return test in {Test.RANDOMISATION, Test.TUKEY}
+
+
+def _is_mcnemar(data: PairedSystems, test: str, *, exact: bool) -> bool:
+    """True if exact randomisation has a closed form: accuracy over single items."""
+    return exact and test == Test.RANDOMISATION and data.owners is None and data.measure == "accuracy"
 
 
 def matrix(comparisons: pd.DataFrame, column: str = "p_adjusted") -> pd.DataFrame:
@@ -422,14 +350,19 @@ def sentence(row: Mapping[str, Any], title: str, higher: bool, *, level: float =
         else ""
     )
     drawn = f", {row['replicates']:,} replicates" if row["replicates"] else ""
+    decisive = (
+        f", of which {row['decisive']:,} are right in only one system"
+        if row.get("decisive") is not None
+        else ""
+    )
     tested = (
-        f"{NAMES[row['test']]} over {row['units']:,} {row['unit']}{drawn}: {_p(row['p'])}{_adjusted(row)}; "
+        f"; {row['method']}{_over(row)}{decisive}{drawn}: {_p(row['p'])}{_adjusted(row)}"
         if np.isfinite(row["p"])
         else ""
     )
     values = (
         f"({row[f'value_{better_side}']:.3f} against {row[f'value_{worse_side}']:.3f}; "
-        f"difference {sign * row['difference']:+.3f}{bounds}; {tested}effect size {sign * row['effect']:+.2f})"
+        f"difference {sign * row['difference']:+.3f}{bounds}{tested})"
     )
     if row["difference"] == 0 and not row["effect"] > 0:
         return f"{row['system_a']} and {row['system_b']} do not differ in {title} ({row['value_a']:.3f})."
@@ -449,6 +382,19 @@ def _unit(clusters: Any) -> str:
     if clusters is None:
         return "items"
     return "claims" if getattr(clusters, "name", None) in {"claim_id", "claim", "mid"} else "clusters"
+
+
+def _singular(unit: str) -> str:
+    return unit.removesuffix("s")
+
+
+def _over(row: Mapping[Any, Any]) -> str:
+    """Return the units of the test; Welch's are runs, which its name says."""
+    return "" if row["test"] == Test.WELCH else f" over {row['units']:,} {row['unit']}"
+
+
+def _bounds(row: Mapping[Any, Any]) -> str:
+    return f"[{row['low']:.3f}, {row['high']:.3f}]" if np.isfinite(row["low"]) else "--"
 
 
 def _adjusted(row: Mapping[str, Any]) -> str:

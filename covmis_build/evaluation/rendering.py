@@ -91,24 +91,15 @@ def telling_digits(values: Iterable[float]) -> int:
     return next((n for n in (3, 4, 5) if len({round(value, n) for value in different}) == len(different)), 6)
 
 
-def latex_cell(row: Mapping[Any, Any], best: float, digits: int = 3) -> str:
-    """Format a value for LaTeX, the best in bold, with its standard deviation over runs."""
-    if _missing(row["value"]):
-        return "--"
-    shown = f"{row['value']:.{digits}f}"
-    if row["value"] == best:
-        shown = f"\\textbf{{{shown}}}"
-    return shown + (f" $\\pm$ {row['sd']:.3f}" if row["runs"] > 1 else "")
-
-
-def booktabs(header: list[str], lines: list[list[str]], caption: str) -> str:
-    """Return a table. Cells must be valid LaTeX; the caption is escaped here."""
+def booktabs(header: list[str], lines: list[list[str]], caption: str, *, label: str = "") -> str:
+    """Return a table. Cells must be valid LaTeX; the caption is escaped here. `label` names it for references."""
     body = [" & ".join(line) + r" \\" for line in lines]
     return "\n".join(
         [
             r"\begin{table}",
             r"\centering",
             rf"\caption{{{escape(caption)}}}",
+            *([rf"\label{{tab:{label}}}"] if label else []),
             rf"\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}",
             r"\toprule",
             " & ".join(header) + r" \\",

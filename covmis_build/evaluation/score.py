@@ -108,6 +108,7 @@ def score(  # noqa: PLR0913 - every option is named, and most calls need three
     return Scores(
         pd.DataFrame(rows),
         joined,
+        chosen,
         level=level,
         claims=claims,
         undefined=undefined,

@@ -13,15 +13,11 @@ from covmis_build.evaluation.catalogue import measures
 from covmis_build.evaluation.ceiling import HUMAN
 from covmis_build.evaluation.rendering import (
     Evaluated,
-    booktabs,
     bounded,
     cell,
-    escape,
     forests,
-    latex_cell,
     legend,
     telling_digits,
-    titled,
 )
 from covmis_build.stats.confusion import Counts, confusion_matrix
 from covmis_build.stats.intervals import effective
@@ -33,6 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from covmis_build.evaluation.joining import JoinedLabels
+    from covmis_build.evaluation.setting import Setting
 
 WEIGHTED = (
     "Sample: the labelled items, unweighted. Weighted: all unique posts found (weights 1/probability). Balanced: the mean "
@@ -46,6 +43,7 @@ class Scores(Evaluated):
 
     table: pd.DataFrame
     joined: JoinedLabels
+    chosen: Setting
     level: float = 0.95
     claims: NDArray[np.int64] | None = None
     """Claim number of each item if intervals are over claims."""
@@ -271,27 +269,10 @@ class Scores(Evaluated):
         return matrices
 
     def latex(self) -> str:
-        """Return systems by measures in LaTeX (booktabs), the best value of each column in bold."""
-        chosen = self.table[self.table["group_by"] == ""]
-        names = list(dict.fromkeys(chosen["measure"]))
-        pivot = chosen.pivot_table(index="system", columns="measure", values="value")
-        best = {
-            name: pivot[name].max() if measures[name].higher_is_better else pivot[name].min()
-            for name in names
-        }
-        digits = chosen.groupby("measure")["value"].agg(telling_digits)
-        lines = []
-        for system in dict.fromkeys(chosen["system"]):
-            rows = {row["measure"]: row for row in chosen[chosen["system"] == system].to_dict("records")}
-            lines.append(
-                [escape(system), *(latex_cell(rows[name], best[name], digits[name]) for name in names)]
-            )
-        for name, values in self.human.items():
-            lines.append(
-                [escape(HUMAN[name]), *(f"{values[of]:.3f}" if of in values else "--" for of in names)]
-            )
-        header = ["System", *(measures[name].latex or escape(measures[name].symbol) for name in names)]
-        return booktabs(header, lines, titled(self.study, self.how))
+        """Return every table in LaTeX (booktabs): scores, weighted scores, groups, classes and confusion matrices."""
+        from covmis_build.evaluation.latex import tables_of
+
+        return tables_of(self)
 
 
 def confusion_matrices(joined: JoinedLabels) -> dict[str, NDArray[np.float64]]:

@@ -188,6 +188,10 @@ def test_exact_randomisation_of_accuracy_is_mcnemars_test() -> None:
         square = [[(right.all(axis=1)).sum(), (right[:, 0] & ~right[:, 1]).sum()],
                   [(~right[:, 0] & right[:, 1]).sum(), (~right).all(axis=1).sum()]]  # fmt: skip
         assert table["p"].item() == pytest.approx(mcnemar(square, exact=True).pvalue, rel=1e-12)
+        told = f"exact McNemar test over {items} items, of which {square[0][1] + square[1][0]} are right in only one system: p"
+        assert told in table["sentence"].item()
+        assert "replicates" not in table["sentence"].item()
+        assert (table["replicates"].item(), table["method"].item()) == (0, "exact McNemar test")
         if items == 12:
             parts = np.stack([~right, right], axis=2).astype(float)
             enumerated = randomisation_p(
