@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from covmis_build import storage
 from covmis_build.annotation import round_folder as record
@@ -27,10 +27,12 @@ from covmis_build.annotation.answers import (
     present,
     withdrawals,
 )
+from covmis_build.annotation.channels.check_words import Owner
 from covmis_build.annotation.channels.offline import read_export
 from covmis_build.annotation.channels.sheets import channel_of, read_sheet
+from covmis_build.annotation.doubts import Returned, doubts, foreign_rows, owners_of
+from covmis_build.annotation.doubts import as_it_stands as as_it_stands_command
 from covmis_build.annotation.frozen_items import by_item, for_people
-from covmis_build.annotation.shifted import shifted
 from covmis_build.errors import InputError, counted
 
 if TYPE_CHECKING:
@@ -57,28 +59,50 @@ def pull_files(
     now: str,
     besides: Collection[str] = (),
     sent: Mapping[str, Collection[str]] | None = None,
+    as_it_stands: bool = False,
 ) -> Pulled:
     """Import sheets and page exports: the named files, or all in the round's folder except `besides`.
 
-    Answers count for the annotator who gave them; answers to items not `sent` to them are reported. Unreadable files are
-    reported and the others recorded. If there are no others, it is an error.
+    Answers count for the annotator who gave them; answers to items not `sent` to them are reported. Unreadable and
+    doubtful files are reported and the others recorded. If there are no others, it is an error. Files taken
+    `as_it_stands` are not doubted.
     """
     record.refuse_sealed(round_)
+    if as_it_stands and not files:
+        raise InputError("which file is right as it stands?", remedy="Name it: `covmis round pull FILE`")
     named = list(files) or [path for path in _sheets(round_) if path.name not in besides]
     frozen, before = round_.asked(), round_.answers()
     items, people = by_item(frozen), set(for_people(frozen)["item_id"])
     recorded = dict.fromkeys(annotators, before[:0])
     recorded |= {str(who): rows for who, rows in before.groupby("annotator")}
     pulled = Pulled(round_.number)
-    answers: dict[Path, list[Answer]] = {}
+    owners = owners_of(round_, annotators)
+    returned: list[Returned] = []
+    came: dict[Path, Came] = {}
     unreadable: list[InputError] = []
     for path in named:
         try:
             who = _whose(path, annotators, named=bool(files))
-            read, problems, notes = _read(path, who, round_, annotators, items, recorded, named=bool(files))
+            if path.suffix.casefold() == ".json":
+                came[path] = _read_export(path, round_, annotators, items, recorded)
+                continue
+            sheet = read_sheet(
+                path, Owner(round_.number, who), items, round_.scheme, _labelled(recorded[who]), owners=owners
+            )
         except InputError as error:
             unreadable.append(error)
             continue
+        returned.append(Returned(path, who, sheet))
+    if not as_it_stands:
+        doubtful, notes = doubts(returned, round_, owners, sent or {}, recorded)
+        unreadable += doubtful.values()
+        returned = [each for each in returned if each.path not in doubtful]
+        pulled.notes += notes
+    for each in returned:
+        came[each.path] = _came(each, round_, recorded, owners, as_it_stands=as_it_stands)
+    answers: dict[Path, list[Answer]] = {}
+    for path in filter(came.__contains__, named):
+        read, problems, notes = came[path]
         pulled.problems += problems
         pulled.notes += notes
         nobodys = [answer for answer in read if answer.item_id not in people]
@@ -87,16 +111,10 @@ def pull_files(
             for answer in nobodys
         ]
         answers[path] = [answer for answer in read if answer.item_id in people]
-    for path, why in () if files else _shifted(answers, recorded).items():
-        unreadable.append(
-            _doubtful(path, f"{why}, as if the labels had been shifted", "shift", round_.number)
-        )
-        del answers[path]
     if unreadable and not answers:
         raise unreadable[0]
     pulled.problems += [Problem(Path(error.file).name, error.problem, error.remedy) for error in unreadable]
     pulled.problems += _two_files(answers)
-    pulled.problems += _under_two_codes(answers)
     pulled.problems += [
         problem for path, read in answers.items() for problem in _not_theirs(path, read, sent or {})
     ]
@@ -125,82 +143,78 @@ def _sheets(round_: RoundFolder) -> list[Path]:
     ]
 
 
-def _read(
+class Came(NamedTuple):
+    """The answers of a file with their times, its problems, and further notes."""
+
+    answers: list[Answer]
+    problems: list[Problem]
+    notes: list[Problem]
+
+
+def _read_export(
     path: Path,
-    who: str,
     round_: RoundFolder,
     annotators: Sequence[str],
     items: Mapping[str, Mapping[str, Any]],
     recorded: Mapping[str, pd.DataFrame],
-    *,
-    named: bool,
-) -> tuple[list[Answer], list[Problem], list[Problem]]:
-    """Read a file's answers with their times, its problems, and further notes.
+) -> Came:
+    """Read an export of the offline page. A withdrawal counts only if the annotator's label is recorded."""
+    answers, problems = read_export(path, annotators, round_.number, items, round_.scheme)
+    blank = [answer for answer in answers if answer.status == Status.WITHDRAWN]
+    given = [answer for answer in answers if answer.status != Status.WITHDRAWN]
+    for answer in blank:
+        given += withdrawals(
+            recorded[answer.annotator],
+            [answer.item_id],
+            answer.annotator,
+            Channel.HTML,
+            given_at=answer.given_at,
+        )
+    return Came(given, problems, [])
 
-    A withdrawal counts only if the annotator's label is recorded.
-    """
-    if path.suffix.casefold() == ".json":
-        answers, problems = read_export(path, annotators, round_.number, items, round_.scheme)
-        blank = [answer for answer in answers if answer.status == Status.WITHDRAWN]
-        given = [answer for answer in answers if answer.status != Status.WITHDRAWN]
-        for answer in blank:
-            given += withdrawals(
-                recorded[answer.annotator],
-                [answer.item_id],
-                answer.annotator,
-                Channel.HTML,
-                given_at=answer.given_at,
-            )
-        return given, problems, []
-    current = present(recorded[who])
-    labelled = set(current.loc[current["label"] != "", "item_id"])
-    sheet = read_sheet(path, who, items, round_.scheme, labelled)
+
+def _labelled(recorded: pd.DataFrame) -> set[str]:
+    """Return the items that the annotator has labelled before."""
+    current = present(recorded)
+    return set(current.loc[current["label"] != "", "item_id"])
+
+
+def _came(
+    returned: Returned,
+    round_: RoundFolder,
+    recorded: Mapping[str, pd.DataFrame],
+    owners: Sequence[Owner],
+    *,
+    as_it_stands: bool,
+) -> Came:
+    """Return a sheet's answers. Those below a broken check or in others' rows are taken only `as_it_stands`."""
+    path, who, sheet = returned.path, returned.person, returned.sheet
     # A sheet does not record when a cell was filled in, so its answers get the file's time.
     saved = storage.moment(path.stat().st_mtime)
     taken_back = withdrawals(recorded[who], sheet.blank, who, channel_of(path))
-    if sheet.sorted_apart and not named:
-        what = f"equal labels are grouped together in {sheet.sorted_apart}, as if the labels had been sorted without their rows"
-        raise _doubtful(path, what, "sorting", round_.number)
-    answers = [replace(answer, given_at=saved) for answer in [*sheet.answers, *taken_back]]
+    below = [answer for _, answer in sheet.questioned] if as_it_stands else []
+    answers = [replace(answer, given_at=saved) for answer in [*sheet.answers, *below, *taken_back]]
     kept = (
-        [] if sheet.answers or sheet.problems else withdrawals(recorded[who], labelled, who, channel_of(path))
+        []
+        if sheet.answers or sheet.problems or sheet.questioned
+        else withdrawals(recorded[who], _labelled(recorded[who]), who, channel_of(path))
     )
-    return answers, sheet.problems, [*sheet.notes, *([_emptied(path, len(kept))] if kept else [])]
+    asked = [] if as_it_stands else _questioned(returned, round_)
+    for item, (row, whose) in ({} if as_it_stands else foreign_rows(returned, round_, owners)).items():
+        answers = [answer for answer in answers if answer.item_id != item]
+        what = f"this row is from {whose.person}'s sheet of round {whose.round}: not imported"
+        remedy = f"Put it back; {as_it_stands_command(path, round_)}"
+        asked.append(Problem(path.name, what, remedy, row))
+    emptied = [_emptied(path, len(kept))] if kept else []
+    return Came(answers, [*sheet.problems, *asked], [*sheet.notes, *emptied])
 
 
-def _doubtful(path: Path, what: str, change: str, number: str) -> InputError:
-    """Return the problem that a sheet's labels may belong to other rows."""
-    named = f"`covmis round pull {record.sheets_of(number)}{path.name}`"
-    return InputError(
-        f"{what}; none is imported",
-        file=path,
-        remedy=f"Undo the {change}; if the order is right, name the file: {named}",
-    )
-
-
-def _shifted(
-    answers: Mapping[Path, Sequence[Answer]], recorded: Mapping[str, pd.DataFrame]
-) -> dict[Path, str]:
-    """Find sheets whose labels agree better with another annotator's labels one row further."""
-    labels = dict[str, dict[str, str]]()
-    for who, rows in recorded.items():
-        own = present(rows[rows["phase"] == Phase.INDEPENDENT])
-        labels[who] = dict(zip(own["item_id"], own["label"], strict=True))
-    sheets = [
-        (path, read[0].annotator)
-        for path, read in answers.items()
-        if read and path.suffix.casefold() != ".json"
-    ]
-    given = {
-        path: {answer.item_id: answer.label for answer in answers[path] if answer.label} for path, _ in sheets
-    }
-    for path, who in sheets:
-        labels[who] |= given[path]
-    doubts = {
-        path: shifted(given[path], {other: known for other, known in labels.items() if other != who})
-        for path, who in sheets
-    }
-    return {path: why for path, why in doubts.items() if why}
+def _questioned(returned: Returned, round_: RoundFolder) -> list[Problem]:
+    """Report answers below a broken check: one cell was deleted or inserted, and what is below may be shifted."""
+    path, broken = returned.path, returned.sheet.broken
+    what = f"below the broken check of row {broken}, labels may be shifted: not imported"
+    remedy = f"Compare them with their posts; {as_it_stands_command(path, round_)}"
+    return [Problem(path.name, what, remedy, row) for row, _ in returned.sheet.questioned]
 
 
 def _emptied(path: Path, count: int) -> Problem:
@@ -286,30 +300,6 @@ def _two_files(answers: Mapping[Path, Sequence[Answer]]) -> list[Problem]:
             for (first, second), items in emptied.items()
         ),
     ]
-
-
-ALIKE = 10
-"""With at least this many equal answers and comments in the same order, two sheets are probably one annotator's: orders are individual."""
-
-
-def _under_two_codes(answers: Mapping[Path, Sequence[Answer]]) -> list[Problem]:
-    """Report sheets of two annotators with the same labels of the same posts in the same order."""
-    before: dict[tuple[tuple[str, str, str], ...], tuple[Path, str]] = {}
-    problems = []
-    for path, read in answers.items():
-        if len(read) < ALIKE:
-            continue
-        said = tuple((answer.item_id, answer.label, answer.comment) for answer in read)
-        first, annotator = before.setdefault(said, (path, read[0].annotator))
-        if annotator != read[0].annotator:
-            problems.append(
-                Problem(
-                    f"{first.name} and {path.name}",
-                    f"have the same {counted(len(read), 'answers')} in the same order. Is one sheet there twice?",
-                    "If one is a copy, empty its labels and pull again",
-                )
-            )
-    return problems
 
 
 def _not_theirs(path: Path, answers: Sequence[Answer], sent: Mapping[str, Collection[str]]) -> list[Problem]:

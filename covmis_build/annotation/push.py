@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
 from covmis_build.annotation.answers import Channel
+from covmis_build.annotation.channels.check_words import Owner
 from covmis_build.annotation.channels.offline import offline_page
 from covmis_build.annotation.channels.sheets import CHECK, NO_SHEET, header, read_rows, refuse_unkept, sheet
 from covmis_build.annotation.round_folder import kind_of, refuse_sealed, sheets_of
@@ -103,8 +104,10 @@ def push_sheets(round_: RoundFolder, work: Mapping[str, Sequence[str]], channel:
         before = table.rows
         if before and {row["item_id"].strip() for row in before} >= set(wanted):
             continue
-        refuse_unkept(path, table, set(frozen["item_id"]))
-        storage.write_bytes(path, sheet(frozen, wanted, round_.scheme, before, channel=channel))
+        owner = Owner(round_.number, code)
+        refuse_unkept(path, table, set(frozen["item_id"]), [owner])
+        content = sheet(frozen, wanted, round_.scheme, before, owner=owner, channel=channel)
+        storage.write_bytes(path, content)
         written.append(path)
     return written
 

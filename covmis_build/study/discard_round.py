@@ -105,6 +105,17 @@ def _free(folder: Path) -> str:
     return str(1 + max((int(path.name) for path in folder.glob("[0-9]*")), default=0))
 
 
+def done_in(round_: RoundFolder) -> list[str]:
+    """Return what people have done in a round, in words, or may have done on Label Studio."""
+    there = ["projects on Label Studio, which may hold answers"] if used_by(round_) else []
+    return work_in(round_) + there
+
+
+def is_last(study: OfStudy, round_: RoundFolder) -> bool:
+    """True if no later round of its kind builds on it."""
+    return record.rounds_of_kind(study.places.rounds, round_.kind)[-1].number == round_.number
+
+
 def _refuse(study: OfStudy, round_: RoundFolder, *, archive: bool) -> None:
     """Refuse a round that others build on, and one in which people have worked unless it is kept."""
     if round_.kind == RoundKind.CHECKS:
@@ -118,10 +129,7 @@ def _refuse(study: OfStudy, round_: RoundFolder, *, archive: bool) -> None:
         )
     if archive:
         return
-    work = work_in(round_)
-    if used_by(round_):
-        work.append("projects on Label Studio, which may hold answers")
-    if work:
+    if work := done_in(round_):
         raise InputError(
             f"round {round_.number} has {' and '.join(work)}",
             remedy=f"`covmis round discard {round_.number} --archive` takes it back and keeps them in annotation/{record.DISCARDED}/",

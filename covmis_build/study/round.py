@@ -192,6 +192,11 @@ class Round(Result):
             Iterable[Path | str] | Path | str,
             About("Returned files outside the sheets folder.", metavar="FILE", argument=True),
         ] = (),
+        *,
+        as_it_stands: Annotated[
+            bool,
+            About("Import FILE despite doubts: another's sheet, shifted or sorted labels, a broken check."),
+        ] = False,
     ) -> Pulled:
         """Import the labels that annotators returned.
 
@@ -220,8 +225,10 @@ class Round(Result):
             people = [code for code in self.annotators if not is_machine(code)]
             sheets = [path for path in named if path.name not in stems]
             pulled = Pulled(self.number)
-            if sheets or not named:
-                pulled = pull_files(self.folder, people, sheets, now=now, besides=stems, sent=sent)
+            if sheets or not named or as_it_stands:
+                pulled = pull_files(
+                    self.folder, people, sheets, now=now, besides=stems, sent=sent, as_it_stands=as_it_stands
+                )
             for path in read:
                 code = machines[stems[path.name]]
                 pulled.add(pull_machine(self.folder, code, set(sent.get(code, ())), path, now=now))

@@ -23,8 +23,12 @@ STARTED: dict[str, tuple[str, dict[str, Any]]] = {
     "round open pilot": ("round open", {"pilot": True}),
     **{name: (name, {}) for name in ("run", "round open", "round push", "round pull", "round report")},
     **{name: (name, {}) for name in ("round adjudicate", "round seal", "release")},
+    "round discard archive": ("round discard", {"archive": True}),
+    **{name: (name, {}) for name in ("round discard", "round relabel", "posts remove", "claims remove")},
 }
 """The commands that pages start, with their arguments; those of a round take its number."""
+NAMED = ("which", "file", "claims")
+"""Parameters for which a page names a round, a file, a claim."""
 BUTTONS = {"run": "Bring the study up to date", "release": "Write the release"}
 LEADS = (
     ("put posts", "/posts", "Add posts"), ("more posts", "/flow", "See where posts were lost"),
@@ -98,7 +102,9 @@ async def start(request: Request) -> Response:
     name, number = request.path_params["name"].replace("-", " "), form.get("round", "")
     if name not in STARTED:
         raise UnknownName(f"no page starts '{name}'")
-    command, given = STARTED[name]
+    command, always = STARTED[name]
+    takes = {parameter.name for parameter in verbs.VERBS[command].operation.parameters}
+    given = always | {field: form[field] for field in NAMED if field in takes and form.get(field)}
     number = bench.study.round(number).number if verbs.VERBS[command].operation.owner == "Round" else ""
     job = bench.jobs.start(*verbs.words(command, given, number=number))
     bench.did(command, given, number=number, job=job)

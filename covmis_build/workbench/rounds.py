@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
 
+from covmis_build.study.discard_round import done_in, is_last
 from covmis_build.study.open_round import guideline_html
 from covmis_build.study.status import claims_to_open
 from covmis_build.workbench.bench import ROUNDS, Bench, back_to, bench_of, form_of
@@ -66,6 +68,9 @@ def rounds(request: Request) -> Response:
         files=study.places.relative(folder.folder),
         agreement=_agreement(bench, round_),
         to_open=claims_to_open(study.places),
+        last=is_last(study, folder),
+        worked=bool(bench.keep(f"work {number}", ROUNDS, partial(done_in, folder))),
+        relabel=bool(study.settings.labels.changes) and any(row.sealed for row in study.rounds),
         target=study.settings.annotation.target,
         channel=channel,
     )

@@ -14,6 +14,7 @@ import pytest
 
 from covmis_build import keyed
 from covmis_build.annotation.answers import Channel, as_lines
+from covmis_build.annotation.channels.check_words import Owner
 from covmis_build.annotation.channels.sheets import read_rows, read_sheet, sheet
 from covmis_build.annotation.frozen_items import by_item
 from covmis_build.annotation.pull import READ
@@ -23,6 +24,7 @@ from tests.annotation.small import rows_of, write_rows
 from tests.annotation.test_sheets import SCHEME, frozen
 from tests.annotation.test_workbooks import fill
 
+A1 = Owner("001", "a1")
 pytestmark = pytest.mark.needs("libreoffice")
 KINDS = [Channel.CSV, Channel.XLSX, Channel.ODS]
 UTF8, UTF16, WINDOWS = 76, 65535, 1
@@ -55,10 +57,10 @@ class Outcome:
         """Read this sheet, and see that this is what comes of it."""
         if self.refused:
             with pytest.raises(InputError, match=self.refused) as error:
-                read_sheet(path, "a1", by_item(frozen()), SCHEME)
+                read_sheet(path, A1, by_item(frozen()), SCHEME)
             assert error.value.remedy, "and what to do is said"
             return
-        back = read_sheet(path, "a1", by_item(frozen()), SCHEME)
+        back = read_sheet(path, A1, by_item(frozen()), SCHEME)
         given = {
             answer.item_id: (answer.label, "" if self.comments_differ else answer.comment)
             for answer in back.answers
@@ -177,7 +179,7 @@ def saved(tmp_path_factory):
         if kind == Channel.ODS:  # people open Excel's in LibreOffice and save it as its own
             save(folder, [Job(folder / "a1.xlsx", source, FILTERS[kind])])
         else:
-            source.write_bytes(sheet(items, ITEMS, SCHEME, channel=kind))
+            source.write_bytes(sheet(items, ITEMS, SCHEME, owner=A1, channel=kind))
         if kind == Channel.CSV:
             rows = rows_of(source)
             for row in rows:
@@ -227,7 +229,7 @@ def test_what_people_do_to_a_sheet_is_harmless_or_told(saved, deed, kind):
 
 @pytest.mark.parametrize("kind", [Channel.XLSX, Channel.ODS])
 def test_notes_are_told(saved, kind):
-    back = read_sheet(place(saved, "remarks beside cells", kind, kind), "a1", by_item(frozen()), SCHEME)
+    back = read_sheet(place(saved, "remarks beside cells", kind, kind), A1, by_item(frozen()), SCHEME)
     told = sorted(str(note) for note in back.notes)
     assert [
         "row 4: a note at label says 'against? ask Ben'" in told[0],
@@ -237,7 +239,7 @@ def test_notes_are_told(saved, kind):
 
 def test_a_sheet_opened_in_the_wrong_encoding_is_refused_with_what_to_do(saved):
     with pytest.raises(InputError, match=r"was opened as Windows-1252 .*UTF-8"):
-        read_sheet(saved / "wrong.csv", "a1", by_item(frozen()), SCHEME)
+        read_sheet(saved / "wrong.csv", A1, by_item(frozen()), SCHEME)
 
 
 @pytest.mark.parametrize("kind", [Channel.XLSX, Channel.ODS])

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from covmis_build import keyed
 from covmis_build.annotation.answers import Answer, checked, known_label, present
 from covmis_build.annotation.channels import sheets
-from covmis_build.annotation.channels.sheets import ROW, Returned, check_word, read_sheet, sheet
+from covmis_build.annotation.channels.check_words import Owner, check_word
+from covmis_build.annotation.channels.sheets import ROW, Returned, read_sheet, sheet
 from covmis_build.annotation.frozen_items import by_item, freeze
 from covmis_build.annotation.recording import append
 from covmis_build.errors import InputError
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SCHEME = Labels()
+A1 = Owner("001", "a1")
 
 
 def frozen(**options) -> pd.DataFrame:
@@ -37,12 +39,12 @@ def frozen(**options) -> pd.DataFrame:
 @pytest.fixture
 def path(tmp_path):
     made = tmp_path / "a1.csv"
-    made.write_bytes(sheet(frozen(), frozen()["item_id"].tolist(), SCHEME))
+    made.write_bytes(sheet(frozen(), frozen()["item_id"].tolist(), SCHEME, owner=A1))
     return made
 
 
 def read(path, scheme=SCHEME):
-    sheet = read_sheet(path, "a1", by_item(frozen()), scheme)
+    sheet = read_sheet(path, A1, by_item(frozen()), scheme)
     return sheet.answers, sheet.problems
 
 
@@ -246,7 +248,7 @@ def big(rows_labelled=156, *, skewed=False, seed=1):
                     "item_id": item,
                     "claim": f"claim {claim}",
                     "label": label,
-                    "check": check_word(item, row),
+                    "check": check_word(A1, item, row),
                 }
             )
     for row in rows[rows_labelled:]:
@@ -287,8 +289,8 @@ def test_labels_moved_with_what_is_beside_them_are_seen_row_by_row():
         {**row, **{name: other[name] for name in ("label", "check")}} for row, other in pairwise(rows[:71])
     ]
     table = Returned(["item_id", "claim", "label", "check"], [*moved, *rows[70:]], {}, {})
-    assert list(table.moved()) == list(range(2, 72))
-    assert Returned(table.columns, rows[::-1], {}, {}).moved() == {}, "whole rows may stand in any order"
+    assert list(table.moved([A1])) == list(range(2, 72))
+    assert Returned(table.columns, rows[::-1], {}, {}).moved([A1]) == {}, "whole rows may stand in any order"
 
 
 def test_a_label_beyond_the_posts_is_a_shifted_column(path):

@@ -10,6 +10,7 @@ import pytest
 
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.answers import Channel
+from covmis_build.annotation.channels.check_words import Owner
 from covmis_build.annotation.channels.sheets import read_rows, read_sheet, sheet
 from covmis_build.annotation.channels.workbooks import Grid, xlsx
 from covmis_build.annotation.frozen_items import by_item
@@ -30,6 +31,7 @@ from tests.annotation.test_sheets import frozen
 from tests.files.written import ods
 
 SCHEME = Labels(sub_labels={"neither": ("unrelated", "questions")})
+A1 = Owner("001", "a1")
 
 
 def fill(path, answer):
@@ -46,14 +48,14 @@ def fill(path, answer):
 
 
 def written(path, kind=Channel.XLSX, scheme=SCHEME):
-    path.write_bytes(sheet(frozen(), frozen()["item_id"].tolist(), scheme, channel=kind))
+    path.write_bytes(sheet(frozen(), frozen()["item_id"].tolist(), scheme, owner=A1, channel=kind))
     return path
 
 
 def test_what_is_filled_in_comes_back_and_nothing_else_changes(tmp_path):
     path = written(tmp_path / "a1.xlsx")
     fill(path, lambda row: ("Favor" if row["item_id"].endswith("1") else "", "two\nlines  日本"))
-    back = read_sheet(path, "a1", by_item(frozen()), SCHEME)
+    back = read_sheet(path, A1, by_item(frozen()), SCHEME)
     given = [answer for answer in back.answers if answer.status == "given"]
     assert {(answer.label, answer.comment, answer.channel) for answer in given} == {
         ("favor", "two\nlines  日本", "xlsx")
@@ -74,7 +76,7 @@ def test_ids_and_texts_are_text_and_locked_and_labels_are_a_list(tmp_path):
     }
     whole = "".join(parts.values())
     formulas = re.findall(r"<f>(.*?)</f>", whole)
-    assert all(re.fullmatch(r'IF\(E\d+="","\d+ [a-z]{4}","\d+ [a-z]{4}"\)', one) for one in formulas), (
+    assert all(re.fullmatch(r'IF\(E\d+="","[b-z]{8}","[b-z]{8}"\)', one) for one in formulas), (
         "no other formula"
     )
     assert 'sheet="1"' in whole.split("<sheetProtection")[1].split(">")[0]
@@ -87,7 +89,7 @@ def test_rows_are_as_high_as_their_texts(tmp_path):
     items.loc[0, "text"] = "a long post, with words enough for ten lines. " * 15
     items.loc[1, "text"] = "日本語" * 40
     path = tmp_path / "a1.xlsx"
-    path.write_bytes(sheet(items, items["item_id"].tolist(), SCHEME, channel=Channel.XLSX))
+    path.write_bytes(sheet(items, items["item_id"].tolist(), SCHEME, owner=A1, channel=Channel.XLSX))
     page = zipfile.ZipFile(path).read("xl/worksheets/sheet1.xml").decode()
     found = re.findall(r'<row [^>]* ht="([\d.]+)"', page)
     heights = sorted({float(height) for height in found})
@@ -98,9 +100,7 @@ def test_rows_are_as_high_as_their_texts(tmp_path):
 def test_a_key_typed_as_a_number_is_a_label(tmp_path):
     path = written(tmp_path / "a1.xlsx")
     fill(path, lambda row: (2, ""))
-    assert {answer.label for answer in read_sheet(path, "a1", by_item(frozen()), SCHEME).answers} == {
-        "against"
-    }
+    assert {answer.label for answer in read_sheet(path, A1, by_item(frozen()), SCHEME).answers} == {"against"}
 
 
 def test_long_texts_and_control_characters_do_not_hinder(tmp_path):
@@ -108,9 +108,9 @@ def test_long_texts_and_control_characters_do_not_hinder(tmp_path):
     items.loc[0, "text"] = "x" * 40_000
     items.loc[1, "text"] = "a\x0bb\x00c"
     path = tmp_path / "a1.xlsx"
-    path.write_bytes(sheet(items, items["item_id"].tolist(), SCHEME, channel=Channel.XLSX))
+    path.write_bytes(sheet(items, items["item_id"].tolist(), SCHEME, owner=A1, channel=Channel.XLSX))
     fill(path, lambda row: ("favor", ""))
-    back = read_sheet(path, "a1", by_item(items), SCHEME)
+    back = read_sheet(path, A1, by_item(items), SCHEME)
     assert (len(back.answers), back.problems) == (12, [])
 
 
@@ -174,7 +174,7 @@ def test_what_is_no_workbook_is_one_line(tmp_path):
             read_rows(tmp_path / name, ("item_id",))
 
 
-def test_labels_sorted_by_themselves_are_questioned_and_taken_when_named(tmp_path):
+def test_labels_sorted_by_themselves_are_questioned_and_taken_as_they_stand(tmp_path):
     study(tmp_path, claims=6, per_claim=8)
     covmis(tmp_path, "round", "open", "--claims", "6")
     covmis(tmp_path, "round", "push")
@@ -188,8 +188,8 @@ def test_labels_sorted_by_themselves_are_questioned_and_taken_when_named(tmp_pat
     pulled = covmis(tmp_path, "round", "pull", fails=1)
     assert (pulled["added"], len(pulled["problems"])) == (len(rows), 1), "only a2's"
     assert "equal labels are grouped together" in pulled["problems"][0]
-    assert "`covmis round pull annotation/rounds/001/sheets/a1.csv`" in pulled["problems"][0]
-    assert covmis(tmp_path, "round", "pull", str(path))["added"] == len(rows)
+    assert "`covmis round pull annotation/rounds/001/sheets/a1.csv --as-it-stands`" in pulled["problems"][0]
+    assert covmis(tmp_path, "round", "pull", str(path), "--as-it-stands")["added"] == len(rows)
 
 
 def cell_of_label(page, row):
@@ -204,7 +204,7 @@ def test_a_label_cell_merged_over_two_rows_is_asked_about(tmp_path):
     first, second = (cell_of_label(book["labels"], row) for row in (2, 3))
     book["labels"].merge_cells(f"{first.coordinate}:{second.coordinate}")
     book.save(path)
-    back = read_sheet(path, "a1", by_item(frozen()), SCHEME, labelled=set(frozen()["item_id"]))
+    back = read_sheet(path, A1, by_item(frozen()), SCHEME, labelled=set(frozen()["item_id"]))
     assert [str(problem) for problem in back.problems] == [
         f"a1.xlsx, row 3: {second.coordinate} is merged. Correct the row; it is ignored"
     ]

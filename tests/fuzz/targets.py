@@ -22,6 +22,7 @@ import pytest
 from covmis_build.annotation import adjudication, label_lines, pull
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.answers import Phase
+from covmis_build.annotation.channels.check_words import Owner
 from covmis_build.annotation.channels.label_studio import client, projects
 from covmis_build.annotation.channels.sheets import sheet
 from covmis_build.archive import pages, reader, rewriting, streams
@@ -268,7 +269,8 @@ def round_on_disk() -> tuple[Path, dict[str, bytes]]:
     items = [row["item_id"] for row in frozen.to_dict("records")][1:6]
     before = [{"item_id": item, "label": LABELS[at % 3], "comment": "why"} for at, item in enumerate(items)]
     kinds = {
-        f"a1.{kind}": sheet(frozen, items, scheme, before, channel=kind) for kind in ("csv", "xlsx", "ods")
+        f"a1.{kind}": sheet(frozen, items, scheme, before, owner=Owner("001", "a1"), channel=kind)
+        for kind in ("csv", "xlsx", "ods")
     }
     rows = frozen.set_index("item_id")
     answers = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import shlex
 import subprocess
 import sys
@@ -21,6 +22,21 @@ def wait_for(jobs):
     while jobs.last.state == "running" and time.monotonic() < until:
         time.sleep(0.05)
     return jobs.last
+
+
+def pressed(page, text):
+    """What the form with this button would send, and where to."""
+    (form,) = [
+        form for form in re.findall(r"<form.*?</form>", page, re.DOTALL) if f">{text}</button>" in form
+    ]
+    fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', form))
+    return re.search(r'action="([^"]*)"', form)[1], fields
+
+
+def press(client, at, text):
+    place, fields = pressed(client.get(at).text, text)
+    client.post(place, data=fields)
+    return wait_for(client.bench.jobs)
 
 
 def test_the_overview_says_what_is_next_and_is_as_new_as_the_files(client, study):
@@ -283,3 +299,12 @@ def test_an_empty_study_and_one_in_the_middle_of_a_purge_have_pages(tmp_path):
     assert "Nothing has been built yet" in client.get("/flow").text
     study.places.purge_journal.write_text('{"posts": [], "authors": []}\n')
     assert client.get("/").status_code == 400
+
+
+def test_files_and_claims_are_taken_out_where_they_are_shown(client, study):
+    claim = str(study.claims["claim_id"].iloc[0])
+    assert press(client, f"/queries/{claim}", "Take the claim out").state == "done"
+    assert claim not in {each.claim_id for each in client.bench.claims}
+    assert press(client, "/posts", "Remove the file").state == "done"
+    assert not (study.places.folder / "data/archive/posts.jsonl").exists()
+    assert "covmis posts remove" in client.get("/session").text

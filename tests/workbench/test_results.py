@@ -40,7 +40,8 @@ def test_shares_are_those_of_estimate(labelled):
         claims = shares.query("estimand == @of and scope == 'claim' and label == 'against'")
         for row in claims.itertuples():
             imprecise = ", imprecise" if row.flagged and not row.why else ""
-            told = f'{percent(row.share)} <span class="soft">{percent(row.low)} to {percent(row.high)}, n {row.n}{imprecise}'
+            limits = "no interval" if row.why else f"{percent(row.low)} to {percent(row.high)}"
+            told = f'{percent(row.share)} <span class="soft">{limits}, n {row.n}{imprecise}'
             assert told in page
     assert "Claim 0 &lt;i&gt;says&lt;/i&gt;" in page
     assert client.get("/results?of=x&label=<script>").status_code == 200

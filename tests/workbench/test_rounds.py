@@ -12,7 +12,7 @@ from covmis_build.study.status import claims_to_open
 from covmis_build.study.study import open_study
 from tests.annotation.small import covmis, label_both, study
 from tests.workbench.conftest import HOSTILE, client_of
-from tests.workbench.test_pages import wait_for
+from tests.workbench.test_pages import press, wait_for
 
 
 @pytest.fixture
@@ -163,3 +163,23 @@ def test_a_claim_of_a_round_with_further_sampled_posts_is_to_be_opened(tmp_path)
     more = sample.iloc[[0]].assign(item_id=f"{sample['claim_id'].iloc[0]}|x:1", post_id="x:1")
     storage.write_table(places.table("sample"), pd.concat([sample, more]), "sample")
     assert claims_to_open(places) == {sample["claim_id"].iloc[0]}
+
+
+def test_a_round_with_labels_is_taken_back_and_kept(client, round_):
+    folder = round_.study.places.folder
+    assert "Its labels are kept" in client.get("/rounds").text
+    assert press(client, "/rounds", "Take the round back").state == "done"
+    assert not (folder / "annotation/rounds/001/items.parquet").exists()
+    assert list(folder.glob("annotation/discarded/*/rounds/001/labels.*.jsonl"))
+    assert "covmis round discard 001 --archive" in client.get("/session").text
+
+
+def test_a_round_without_labels_is_taken_back(tmp_path):
+    study(tmp_path)
+    covmis(tmp_path, "round", "open")
+    covmis(tmp_path, "round", "push")
+    client = client_of(open_study(tmp_path))
+    assert "Nobody has labelled" in client.get("/rounds").text
+    assert press(client, "/rounds", "Take the round back").state == "done"
+    assert open_study(tmp_path).rounds == []
+    assert not (tmp_path / "annotation/discarded").exists()

@@ -7,14 +7,15 @@ A sheet has one row per item, in the annotator's own order, and these columns:
     post        the post
     context     date, linked pages, quoted post …: what the study shows, one per paragraph
     label       to fill in: one of [labels] values (or its key), or `skip`
-    check       the row's number and a word computed from row and item; do not change
+    check       a word made of round, annotator, row and item, see `check_words`; do not change
     sub_label   to fill in; only if the scheme has sub-labels
     comment     optional
 
 A sheet may return with another separator, in another encoding, or as another program's workbook (xls, ods). covmis
 refuses a row whose claim or post differs from the frozen one: sorting one column alone moves labels to other posts.
-The check reveals labels that were moved together with it. In a workbook it is a formula that refers to its label:
-spreadsheets update the reference when the label moves to another row.
+The check reveals labels that were moved together with it, and whose sheet it is. In a workbook it is a formula that refers
+to its label: spreadsheets update the reference when the label moves to another row. Where a check is broken, labels below
+it may be shifted, too: they are questioned.
 """
 
 from __future__ import annotations
@@ -28,7 +29,6 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from covmis_build import keyed
 from covmis_build.annotation.answers import (
     RETURNED_AS,
     SKIP,
@@ -41,6 +41,7 @@ from covmis_build.annotation.answers import (
     labels_and_keys,
     spans,
 )
+from covmis_build.annotation.channels.check_words import check_word, read_check
 from covmis_build.annotation.channels.workbooks import Grid, as_cell, xlsx
 from covmis_build.annotation.frozen_items import by_item
 from covmis_build.errors import InputError, counted
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from covmis_build.annotation.channels.check_words import Check, Owner
     from covmis_build.files.table import Mark
     from covmis_build.options import Labels
 
@@ -68,6 +70,14 @@ class Sheet:
     blank: list[str]
     sorted_apart: str
     """Rows in which equal labels are adjacent, as if the label column had been sorted alone."""
+    rows: list[tuple[int, str, str]]
+    """Number, item and label ("" if blank or unknown) of every row with a post, in the sheet's order."""
+    checks: dict[int, Check]
+    """Row → its check."""
+    questioned: list[tuple[int, Answer]]
+    """Answers (with their rows) below a broken check: their labels may be shifted."""
+    broken: int = 0
+    """The first row with a broken check."""
     notes: list[Problem] = field(default_factory=list)
 
 
@@ -77,7 +87,7 @@ FIXED = ("item_id", "claim", "post", "context")
 CHECK = "check"
 HINTS = {
     "item_id": "The order of the posts differs between annotators. Compare sheets by this id, not by row.",
-    CHECK: "Made of the row number and the post, so that labels which moved to another row are found. Leave it as it is.",
+    CHECK: "Made of your code, the row and the post, so that labels which moved to another row are found. Leave it as it is.",
 }
 """Hints that Excel and LibreOffice show when a cell of these columns is selected."""
 
@@ -93,9 +103,10 @@ def sheet(
     scheme: Labels,
     before: Sequence[dict[str, str]] = (),
     *,
+    owner: Owner,
     channel: Channel = Channel.CSV,
 ) -> bytes:
-    """Write the sheet with these items, in this order. Cells filled in `before` are kept.
+    """Write the owner's sheet with these items, in this order. Cells filled in `before` are kept.
 
     Filled rows of items that are no longer wanted are kept too, so that no work is lost.
     """
@@ -106,7 +117,7 @@ def sheet(
     order = list(dict.fromkeys([*wanted, *filled]))
     rows = []
     for at, item in enumerate(order, start=2):
-        cells = {**filled.get(item, {}), **fixed_cells(frozen_rows[item]), CHECK: check_word(item, at)}
+        cells = {**filled.get(item, {}), **fixed_cells(frozen_rows[item]), CHECK: check_word(owner, item, at)}
         rows.append([cells.get(name, "") for name in (*columns, *own)])
     columns += own
     if channel == Channel.CSV:
@@ -116,17 +127,6 @@ def sheet(
     choices |= {name: [] for name in own}
     choices = {name: choices[name] for name in columns if name in choices}
     return xlsx(Grid(columns, rows, choices, (CHECK, "label"), HINTS))
-
-
-def check_word(item: str, row: int) -> str:
-    """Return the check for this item in this row.
-
-    >>> check_word("c1|x:1255", 2)
-    '2 kegi'
-    """
-    first, second, third, fourth = keyed.digest(0, "check", item, str(row))[:4]
-    vowels, others = "aeiou", "bdfgklmnprstvz"
-    return f"{row} {others[first % 14]}{vowels[second % 5]}{others[third % 14]}{vowels[fourth % 5]}"
 
 
 def fixed_cells(row: Mapping[str, Any]) -> dict[str, str]:
@@ -141,12 +141,12 @@ def own_columns(rows: Sequence[Mapping[str, str]], columns: Collection[str]) -> 
     return [name for name in (rows[0] if rows else {}) if name not in {*columns, ROW}]
 
 
-def refuse_unkept(path: Path, table: Returned, known: Collection[str]) -> None:
+def refuse_unkept(path: Path, table: Returned, known: Collection[str], owners: Sequence[Owner] = ()) -> None:
     """Refuse to rewrite a sheet if some of its content would be lost."""
     stray = {row: f"'{text[:60]}' is beyond the last column" for row, text in table.nameless.items()}
     stray |= {mark.row: f"a note says '{mark.text[:60]}'" for mark in table.marks if mark.kind == "note"}
     here = {int(row[ROW]) for row in table.rows if row["item_id"].strip() in known}
-    stray |= {row: why for row, why in table.moved().items() if row in here}
+    stray |= {row: why for row, why in table.moved(owners).items() if row in here}
     for number, why in sorted((stray | table.untaken).items()):
         raise _would_be_lost(why, path, number)
     rows = table.rows
@@ -224,53 +224,67 @@ class Returned:
         at = self.columns.index("label") + 1
         return {mark.row for mark in self.marks if mark.kind == "struck" and mark.column == at}
 
-    def _checks(self) -> tuple[dict[int, re.Match[str]], dict[int, int]]:
-        """Return, by row, the check and the label row to which its formula refers."""
+    def checks(self) -> dict[int, Check]:
+        """Return each row's check."""
+        texts = {row: text for row, text in self._check_cells().items() if text}
+        return {row: check for row, text in texts.items() if (check := read_check(text))}
+
+    def _check_cells(self) -> dict[int, str]:
+        """Return the content of each row's check cell; if it shows nothing, its formula."""
         if CHECK not in self.columns:
-            return {}, {}
-        at = self.columns.index(CHECK) + 1
-        formulas = {
-            mark.row: mark.text for mark in self.marks if mark.kind == "formula" and mark.column == at
-        }
-        texts = {int(row[ROW]): row[CHECK] or formulas.get(int(row[ROW]), "") for row in self.rows}
-        checks = {row: check for row, text in texts.items() if (check := CHECKED.search(text.casefold()))}
-        points_at = {row: place for row, text in formulas.items() if (place := _row_in(text)) is not None}
-        return checks, points_at
+            return {}
+        formulas = self._formulas()
+        return {int(row[ROW]): row[CHECK].strip() or formulas.get(int(row[ROW]), "") for row in self.rows}
 
-    @property
-    def has_checks(self) -> bool:
-        """True if any check was returned."""
-        return bool(self._checks()[0])
+    def _formulas(self) -> dict[int, str]:
+        at = self.columns.index(CHECK) + 1 if CHECK in self.columns else 0
+        return {mark.row: mark.text for mark in self.marks if mark.kind == "formula" and mark.column == at}
 
-    def moved(self) -> dict[int, str]:
-        """Return, for each filled row, why its label may belong to another row."""
-        checks, points_at = self._checks()
+    def _points_at(self) -> dict[int, int]:
+        """Return the label row to which the formula of each row's check refers."""
+        return {row: place for row, text in self._formulas().items() if (place := _row_in(text)) is not None}
+
+    def moved(self, owners: Sequence[Owner]) -> dict[int, str]:
+        """Return, for each filled row, why its label may belong to another row. Checks are of one of these owners' sheets."""
+        checks, points_at = self.checks(), self._points_at()
         strangers = {at for row, at in points_at.items() if at != row}
         moved = {}
         for row in filter(_is_filled, self.rows) if checks else ():
-            number, check = int(row[ROW]), checks.get(int(row[ROW]))
-            if not check or check[0] != check_word(row["item_id"].strip(), int(check[1])):
+            number = int(row[ROW])
+            check = checks.get(number)
+            if not check or not check.owners(row["item_id"].strip(), owners):
                 moved[number] = "the check next to the label belongs to another post"
             elif number in strangers or points_at.get(number, number) != number:
                 moved[number] = "labels were moved to other rows"
         return moved
 
+    def first_broken(self, moved: Collection[int], owners: Sequence[Owner]) -> int:
+        """Return the first row of a post whose check is broken, though its label may be blank; 0 if there is none."""
+        cells, checks = self._check_cells(), self.checks()
+        blank = (
+            number
+            for row in self.rows
+            if (item := row["item_id"].strip()) and cells.get(number := int(row[ROW])) and checks
+            if not (check := checks.get(number)) or not check.owners(item, owners)
+        )
+        return min([*moved, *blank], default=0)
+
+    def is_sure(self, number: int) -> bool:
+        """True if the formula of this row's check still refers to its own label."""
+        return self._points_at().get(number) == number
+
     def order(self) -> list[dict[str, str]]:
         """Return the rows in their original order, as far as the checks show it."""
-        checks, _ = self._checks()
+        checks = self.checks()
         if len(checks) < len(self.rows):
             return self.rows
-        return sorted(self.rows, key=lambda row: int(checks[int(row[ROW])][1]))
+        return sorted(self.rows, key=lambda row: checks[int(row[ROW])].row)
 
     def whole(self, path: Path) -> list[dict[str, str]]:
         """Return the rows, or raise an error if some are not imported."""
         for row, why in sorted(self.untaken.items()):
             raise InputError(why, file=path, row=row, remedy="Correct or remove the row")
         return self.rows
-
-
-CHECKED = re.compile(r"(\d{1,7}) [a-z]{4}\b")
-"""A check, also within the formula that shows it."""
 
 
 def _row_in(formula: str) -> int | None:
@@ -344,22 +358,27 @@ def without_items(path: Path, items: Collection[str]) -> dict[Path, bytes]:
 
 def read_sheet(
     path: Path,
-    annotator: str,
+    owner: Owner,
     items: Mapping[str, Mapping[str, Any]],
     scheme: Labels,
     labelled: Collection[str] = (),
+    *,
+    owners: Sequence[Owner] = (),
 ) -> Sheet:
-    """Read an annotator's answers so far, and the problems by row.
+    """Read an annotator's answers so far, and the problems by row. Its checks may be those of other `owners`' sheets.
 
     A row without a label is blank, even with a comment, if its item was `labelled` before: the label was withdrawn.
     """
     table = read_rows(path, ("item_id", "claim", "post", "label", "comment"))
     rows, problems = table.rows, table.problems(path)
     answers: dict[str, Answer] = {}
+    below: list[tuple[int, Answer]] = []
     blank: list[str] = []
     _of_one_person(rows, path)
     problems += _labels_elsewhere(rows, path, scheme)
-    moved, struck = table.moved(), table.struck()
+    known = list(dict.fromkeys([owner, *owners]))
+    moved, struck = table.moved(known), table.struck()
+    broken = table.first_broken(moved, known)
     _refuse_shifted(rows, path, table)
     for row in rows:
         number, item = int(row[ROW]), row["item_id"].strip()
@@ -375,17 +394,28 @@ def read_sheet(
         if why:
             problems.append(Problem(path.name, f"{why}: not imported", UNMOVE, number))
             continue
-        answer = checked(_answer(row, item, annotator, items[item], channel_of(path)), scheme)
+        answer = checked(_answer(row, item, owner.person, items[item], channel_of(path)), scheme)
+        if 0 < broken < number and not table.is_sure(number):
+            below.append((number, answer))
+            continue
         if answer.status == Status.INVALID:
             problems.append(Problem(path.name, answer.reason, _remedy(scheme), number))
         problems += keep_answer(answers, answer, path, number)
     apart = _sorted_apart(table.order(), scheme)
-    notes = table.notes(path)
-    if answers and not table.has_checks:
+    notes, checks = table.notes(path), table.checks()
+    if answers and not checks:
         notes.append(
             Problem(path.name, f"the column {CHECK} is empty, so labels in wrong rows may stay unnoticed")
         )
-    return Sheet(list(answers.values()), problems, blank if answers and not moved else [], apart, notes)
+    in_order = [
+        (int(row[ROW]), row["item_id"].strip(), known_label(row["label"], scheme))
+        for row in rows
+        if row["item_id"].strip()
+    ]
+    surely_blank = blank if answers and not moved and not below else []
+    return Sheet(
+        list(answers.values()), problems, surely_blank, apart, in_order, checks, below, broken, notes
+    )
 
 
 UNMOVE = "Undo the change, or fill in these rows again"
