@@ -133,7 +133,7 @@ def words_of(text, whole):
     signs = "".join(
         c for c in set(text) if whole and unicodedata.category(c) in {"Mn", "Mc"} and c not in IGNORED
     )
-    text = "".join(c for c in text if not (whole and c in IGNORED))
+    text = "".join(c for c in text.lower() if not (whole and c in IGNORED))
     for run in re.findall(rf"[{UNSPACED}]+|[^{UNSPACED}]+", text.lower()):
         if re.match(f"[{UNSPACED}]", run):
             yield from (a + b for a, b in itertools.pairwise(run))
