@@ -42,6 +42,8 @@ DesignName = Literal["poisson", "two_phase"]
 DESIGN_NAMES: tuple[str, ...] = get_args(DesignName)
 """Sampling designs: each post with its own probability, or a fixed number per claim."""
 
+WordRule = Literal["unicode", "scikit-learn"]
+"""Words of near-duplicates (`text/bags.py`): with the signs that are part of them, as for queries, or cut at these."""
 SimilarWithout = Literal["urls", "mentions", "retweet_mark", "entities"]
 Language = Annotated[
     str,
@@ -317,6 +319,12 @@ class Cleaning:
         tuple[SimilarWithout, ...],
         says('ignored when texts are compared: "urls", "mentions", "retweet_mark", "entities"'),
     ] = ()
+    similar_words: Annotated[
+        WordRule,
+        says(
+            'words of compared texts: "unicode": whole words of every script; "scikit-learn": as in the paper, cut at vowel signs'
+        ),
+    ] = "scikit-learn"
     against: Annotated[
         tuple[str, ...], says("files of other posts, e.g. a test set: near-duplicates of these are dropped")
     ] = ()

@@ -358,7 +358,7 @@ STAGES = (
     Stage("queries", 4, ("claims",), (), ("queries",), lambda _: [], _make_queries),
     Stage(
         "retrieve",
-        15,
+        16,
         ("read", "claims", "queries"),
         ("retrieval",),
         ("posts", "hits", "candidates", "provenance", "retrieve.dropped"),
@@ -368,7 +368,7 @@ STAGES = (
     ),
     Stage(
         "clean",
-        12,
+        13,
         ("retrieve",),
         ("cleaning",),
         ("items", "chains", "clean.dropped"),

@@ -99,6 +99,7 @@ def groups(
         texts,
         threshold=options.similarity,
         grouping=options.grouping,
+        words=options.similar_words,
         scope="claim_id" if options.scope == "claim" else "",
     )
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from covmis_build.engine.port import Groups, Kernel, Table
+    from covmis_build.options import WordRule
 
 BLOCK = 50_000
 """Rows per call of a kernel: enough for a process, and small enough for a laptop's memory."""
@@ -339,13 +340,21 @@ class DuckEngine:
                 ) from error
 
     def near_duplicates(
-        self, source: Table, *, threshold: float, grouping: Literal["components", "greedy"], scope: str = ""
+        self,
+        source: Table,
+        *,
+        threshold: float,
+        grouping: Literal["components", "greedy"],
+        scope: str = "",
+        words: WordRule = "unicode",
     ) -> Groups:
         """Run the kernel of `text.near_duplicates` on the whole column."""
         from covmis_build.engine.port import Groups
         from covmis_build.text.near_duplicates import group_table
 
-        members, chains = group_table(source.to_arrow(), threshold=threshold, grouping=grouping, scope=scope)
+        members, chains = group_table(
+            source.to_arrow(), threshold=threshold, grouping=grouping, scope=scope, words=words
+        )
         return Groups(self.table(members), self.table(chains))
 
     def _on_disk(self, table: Table) -> ParquetTable:

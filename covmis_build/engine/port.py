@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
+    from covmis_build.options import WordRule
+
 Kernel = Callable[["pa.Table"], "pa.Table | Iterator[pa.Table]"]
 """A pure function from a block of rows to rows, possibly in parts; picklable, to run in another process."""
 
@@ -120,7 +122,13 @@ class Engine(Protocol):
         """Return the rows of a query on the named tables, in SQL that both DuckDB and Spark accept."""
 
     def near_duplicates(
-        self, source: Table, *, threshold: float, grouping: Literal["components", "greedy"], scope: str = ""
+        self,
+        source: Table,
+        *,
+        threshold: float,
+        grouping: Literal["components", "greedy"],
+        scope: str = "",
+        words: WordRule = "unicode",
     ) -> Groups:
         """Cluster texts with a similarity above the threshold, as defined in `text.near_duplicates`.
 

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from covmis_build.engine.port import Groups, Kernel, Table
+    from covmis_build.options import WordRule
 
 
 COMPARED_HERE, FEW_TEXTS = "spark.covmis.comparedHere", 1_000_000
@@ -383,7 +384,13 @@ class SparkEngine:
         return SparkTable(schema, _as_pieces_of(data, schema), columns=data)
 
     def near_duplicates(
-        self, source: Table, *, threshold: float, grouping: Literal["components", "greedy"], scope: str = ""
+        self,
+        source: Table,
+        *,
+        threshold: float,
+        grouping: Literal["components", "greedy"],
+        scope: str = "",
+        words: WordRule = "unicode",
     ) -> Groups:
         """Run the exact join of `spark_join.py` on the cluster. Few texts are compared here, which is faster."""
         from covmis_build.engine.port import Groups
@@ -391,13 +398,16 @@ class SparkEngine:
         from covmis_build.text.near_duplicates import group_table
 
         if len(source) <= int(self.session.conf.get(COMPARED_HERE, str(FEW_TEXTS))):
-            grouped = group_table(source.to_arrow(), threshold=threshold, grouping=grouping, scope=scope)
+            grouped = group_table(
+                source.to_arrow(), threshold=threshold, grouping=grouping, scope=scope, words=words
+            )
             return Groups(*map(self.table, grouped))
         members, chains = near_duplicates(
             self._own(source).frame,
             threshold=threshold,
             grouping=grouping,
             scope=scope,
+            words=words,
             send=self._send_words,
         )
         return Groups(self._of_columns(members), self.table(chains))

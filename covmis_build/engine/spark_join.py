@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from covmis_build.engine.port import Kernel
+    from covmis_build.options import WordRule
 
     Send = Callable[[pa.Table], str]
 
@@ -62,7 +63,7 @@ class Corpus(NamedTuple):
 
 
 def near_duplicates(
-    source: DataFrame, *, threshold: float, grouping: str, scope: str, send: Send
+    source: DataFrame, *, threshold: float, grouping: str, scope: str, words: WordRule = "unicode", send: Send
 ) -> tuple[DataFrame, pa.Table]:
     """Compute members and chains for `Engine.near_duplicates`; `send` puts a table where workers find it by name."""
     from pyspark.sql import functions as f
@@ -76,8 +77,10 @@ def near_duplicates(
     posts = source.selectExpr(keys, "post_id", "text", "priority", once)
     posts = settled(posts.selectExpr("scope", "post_id", "text", "priority", "once", *copies))
     rows = posts.where("post_id = row AND once = 1").select("row", "copies", "text")
-    corpus = Corpus(posts.where("once = 1").count(), send(numbered(_shared(rows))))
-    body = settled(rows.mapInArrow(batchwise(partial(bodies, corpus=corpus), BODIES), ddl(BODIES)))
+    corpus = Corpus(posts.where("once = 1").count(), send(numbered(_shared(rows, words))))
+    body = settled(
+        rows.mapInArrow(batchwise(partial(bodies, corpus=corpus, rule=words), BODIES), ddl(BODIES))
+    )
     # A node is a distinct text within a scope; each post without words is a separate node.
     with_words = posts.join(body.select("row", f.lit(1).alias("words")), "row", "left")
     node = "IF(words = 1, row, post_id) AS node"
@@ -95,9 +98,9 @@ def near_duplicates(
     return columns.withColumnRenamed("scope", scope) if scope else columns.drop("scope"), chains
 
 
-def _shared(rows: DataFrame) -> pa.Table:
+def _shared(rows: DataFrame, rule: WordRule) -> pa.Table:
     """Return the words that occur in at least two rows, unordered."""
-    words = rows.mapInArrow(batchwise(counted, WORDS), ddl(WORDS))
+    words = rows.mapInArrow(batchwise(partial(counted, rule=rule), WORDS), ddl(WORDS))
     sums = [f"SUM({name}) AS {name}" for name in ("documents", "rows_with")]
     every = words.groupBy("word", "hash").agg(*map(_expression, sums))
     return every.where("rows_with > 1").select("word", "hash", "documents").toArrow()
@@ -261,9 +264,9 @@ def _chains(members: DataFrame, body: DataFrame, corpus: Corpus) -> pa.Table:
 # Kernels, run in Spark's Python workers
 
 
-def counted(block: pa.Table) -> pa.Table:
+def counted(block: pa.Table, *, rule: WordRule = "unicode") -> pa.Table:
     """Return the words of a block, with the number of texts and of rows that contain them."""
-    words = words_of(block.column("text"))
+    words = words_of(block.column("text"), rule)
     copies = block.column("copies").to_numpy()
     documents, rows_with = frequencies(words.start, words.term, copies, len(words.hashes))
     return pa.table([words.letters, words.hashes.view(np.int64), documents, rows_with], names=WORDS.names)
@@ -323,9 +326,9 @@ def places_of(letters: pa.Array, hashes: NDArray[np.int64], known: SharedWords) 
         at[open_] += 1
 
 
-def bodies(block: pa.Table, *, corpus: Corpus) -> pa.Table:
+def bodies(block: pa.Table, *, corpus: Corpus, rule: WordRule = "unicode") -> pa.Table:
     """Return each row's shared words as numbers, from rare to common, their counts, and the squared length."""
-    words, known = words_of(block.column("text")), known_words(corpus.words)
+    words, known = words_of(block.column("text"), rule), known_words(corpus.words)
     copies = block.column("copies").to_numpy()
     place = places_of(words.letters, words.hashes.view(np.int64), known)
     # a word of a single row occurs in as many texts as the row

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
-OF_NEW = Cleaning(scope="claim")
-"""A text that several claims find is labelled for each; the default, as in the paper, is one label for the whole study."""
+OF_NEW = Cleaning(scope="claim", similar_words="unicode")
+"""A text that several claims find is labelled for each, and texts are compared by whole words in every script. The defaults are
+the paper's: one label for the whole study, and scikit-learn's words."""
 
 
 def is_study(folder: Path) -> bool:

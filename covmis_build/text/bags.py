@@ -1,8 +1,11 @@
-r"""Texts as bags of words: the tokens of scikit-learn's default tokeniser, counted in compiled code.
+r"""Texts as bags of words, counted in compiled code.
 
-A word is two or more word characters of the lower-cased text (`\w\w+`). In scripts without spaces, where that would be a
-whole sentence, it is a pair of neighbouring characters. Lower case and word characters come from a table of all code
-points, made with Python's own `str.lower` and `re`. Two letters do not fit into a table: capital sigma, whose lower case
+A word is two or more word characters of the lower-cased text. In scripts without spaces, where that would be a whole
+sentence, it is a pair of neighbouring characters. There are two rules for word characters. "unicode": also the signs that
+are part of words in Bengali, Hindi, Tamil, Thai and others; what queries ignore within words (separate accents, joiners) is
+ignored. "scikit-learn": its default tokeniser, `\w\w+`, which cuts words at these signs.
+
+Lower case and word characters come from a table of all code points, made with Python's own `str.lower` and `re`. Two letters do not fit into a table: capital sigma, whose lower case
 depends on its neighbours, and dotted capital I, which becomes two characters. Python lower-cases texts with these first.
 
 Hashes only find candidates: texts and words are equal if their bytes are.
@@ -12,6 +15,7 @@ from __future__ import annotations
 
 import functools
 import re
+import unicodedata
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -22,12 +26,14 @@ import pyarrow.compute as pc
 
 from covmis_build.errors import InputError
 from covmis_build.text.compiled import kept, njit
-from covmis_build.text.tokens import UNSPACED
+from covmis_build.text.tokens import DROPPED, UNSPACED, signs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+    from covmis_build.options import WordRule
 
 SMALL = 20_000
 """With fewer texts a second thread costs more time than it saves."""
@@ -39,6 +45,8 @@ START, PRIME, SPREAD = (
 )
 B29, B32 = np.uint64(29), np.uint64(32)
 LOW = np.uint64(0xFFFFFFFF)
+IGNORED = np.int32(1 << 30)
+"""In the table of letters: a character that neither belongs to a word nor ends it."""
 
 
 @dataclass(frozen=True)
@@ -59,11 +67,11 @@ class Bags:
     rows_with: NDArray[np.int64]
 
 
-def bags(texts: Sequence[str] | pa.Array | pa.ChunkedArray) -> Bags:
+def bags(texts: Sequence[str] | pa.Array | pa.ChunkedArray, words: WordRule = "unicode") -> Bags:
     """Count the words of texts: a sequence of strings, or an Arrow column, which is faster."""
     data, offset = utf8(texts)
     row, first = distinct(data, offset)
-    table = letters()
+    table = letters(words)
     if len(first) < SMALL:
         start, term, count, *_, hashes = _read(data, offset, first, table)
         terms = len(hashes)
@@ -88,10 +96,10 @@ class Words:
     hashes: NDArray[np.uint64]
 
 
-def words_of(texts: pa.ChunkedArray) -> Words:
+def words_of(texts: pa.ChunkedArray, words: WordRule = "unicode") -> Words:
     """Return the words of each of these texts."""
     data, offset = utf8(texts)
-    start, term, count, _, pool, at, hashes = _read(data, offset, np.arange(len(texts)), letters())
+    start, term, count, _, pool, at, hashes = _read(data, offset, np.arange(len(texts)), letters(words))
     buffers = [None, pa.py_buffer(at[: len(hashes) + 1]), pa.py_buffer(pool)]
     return Words(start, term, count, pa.Array.from_buffers(pa.large_binary(), len(hashes), buffers), hashes)
 
@@ -141,12 +149,15 @@ def _buffers(column: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
 
 
 @functools.cache
-def letters() -> NDArray[np.int32]:
-    """Return for each code point its lower case if it is a word character (negative in scripts without spaces), otherwise 0."""
-    return kept("letters", lambda: {"letters": _build_table()})["letters"]
+def letters(words: WordRule = "unicode") -> NDArray[np.int32]:
+    """Return for each code point its lower case if it is a word character (negative in scripts without spaces), otherwise 0.
+
+    `IGNORED` stands for characters that are skipped.
+    """
+    return kept("letters", _build_tables)[words]
 
 
-def _build_table() -> NDArray[np.int32]:
+def _build_tables() -> dict[str, NDArray[np.int32]]:
     points = np.arange(0x110000, dtype="<u4")
     every = points.tobytes().decode("utf-32-le", "surrogatepass")
     lower = every.replace("Σ", "σ").replace("İ", "i").lower()
@@ -154,10 +165,16 @@ def _build_table() -> NDArray[np.int32]:
     for run in re.finditer(r"\w+", every):
         word[run.start() : run.end()] = True
     low = np.frombuffer(lower.encode("utf-32-le", "surrogatepass"), "<u4").astype(np.int32)
-    table = np.where(word[low], low, 0).astype(np.int32)
+    of_scikit = np.where(word[low], low, 0).astype(np.int32)
+    word[[ord(sign) for sign in signs()]] = True
+    whole = np.where(word[low], low, 0).astype(np.int32)
     for run in re.finditer(f"[{UNSPACED}]+", every):
-        table[run.start() : run.end()] *= -1
-    return table
+        for table in (of_scikit, whole):
+            table[run.start() : run.end()] *= -1
+    for mark in DROPPED.finditer(every):
+        # an enclosing mark is a sign of its own: the digits of keycap emoji are no words
+        whole[mark.start()] = 0 if unicodedata.category(mark[0]) == "Me" else IGNORED
+    return {"scikit-learn": of_scikit, "unicode": whole}
 
 
 def distinct(
@@ -354,6 +371,8 @@ def _words(data: Any, i: Any, end: Any, table: Any, letter: Any, ends: Any, valu
             code = table[code]
         else:
             i += 1
+        if code == IGNORED:
+            continue
         if code > 0:
             if code >= 128:
                 letter[top], letter[top + 1] = 128 | (code >> 14), 128 | ((code >> 7) & 127)

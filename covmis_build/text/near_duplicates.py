@@ -1,8 +1,8 @@
 """Near-duplicates: all pairs with a TF-IDF cosine above a threshold, and the clusters that they form. Exact.
 
 The similarity of two texts is the cosine of scikit-learn's `TfidfVectorizer` with default settings, fitted on all given
-texts and rounded to 12 decimals so that ties do not depend on the order of sums. In scripts without spaces words are pairs
-of characters (`bags.py`). Texts with equal words have similarity 1. A text without words is similar to nothing, not even
+texts and rounded to 12 decimals so that ties do not depend on the order of sums. `bags.py` defines words: whole ones of any
+script, or scikit-learn's; in scripts without spaces pairs of characters. Texts with equal words have similarity 1. A text without words is similar to nothing, not even
 its copy. `join.py` explains how this is fast without losing a pair.
 """
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from covmis_build.options import WordRule
     from covmis_build.text.weights import Weighed
 
 LARGEST = 20
@@ -49,18 +50,20 @@ CHAINS = pa.schema(
 
 
 def near_duplicate_groups(
-    texts: Sequence[str] | pa.Array | pa.ChunkedArray, threshold: float = 0.8
+    texts: Sequence[str] | pa.Array | pa.ChunkedArray, threshold: float = 0.8, words: WordRule = "unicode"
 ) -> NDArray[np.int64]:
     """Return each text's cluster number, by first appearance. Clusters are connected components of near-duplicates.
+
+    `words="scikit-learn"` cuts words at vowel signs, as the paper does.
 
     >>> near_duplicate_groups(["wash your hands", "Wash your hands!", "stay at home", ""]).tolist()
     [0, 0, 1, 2]
     """
     check_threshold(threshold)
-    words = bags(_listed(texts))
-    weighed = weigh(words)
-    parent = join.connected(weighed, np.arange(len(words.copies)), threshold)
-    numbers: NDArray[np.int64] = _number(words.row, parent, weighed.square > 0)
+    counted = bags(_listed(texts), words)
+    weighed = weigh(counted)
+    parent = join.connected(weighed, np.arange(len(counted.copies)), threshold)
+    numbers: NDArray[np.int64] = _number(counted.row, parent, weighed.square > 0)
     return numbers
 
 
@@ -72,26 +75,28 @@ def _listed(texts: Any) -> Any:
 
 
 def near_duplicate_pairs(
-    texts: Sequence[str] | pa.Array | pa.ChunkedArray, threshold: float = 0.8
+    texts: Sequence[str] | pa.Array | pa.ChunkedArray, threshold: float = 0.8, words: WordRule = "unicode"
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Return all near-duplicate pairs as (i, j, similarity), i < j, sorted by i and j.
+
+    `words="scikit-learn"` cuts words at vowel signs, as the paper does.
 
     >>> i, j, similarity = near_duplicate_pairs(["wash your hands", "Wash your hands!", "stay at home"])
     >>> i.tolist(), j.tolist(), similarity.tolist()
     ([0], [1], [1.0])
     """
     check_threshold(threshold)
-    words = bags(_listed(texts))
-    weighed = weigh(words)
-    a, b, similarity = join.pairs(weighed, np.arange(len(words.copies)), threshold)
-    members, start = _members(words.row, len(words.copies))
+    counted = bags(_listed(texts), words)
+    weighed = weigh(counted)
+    a, b, similarity = join.pairs(weighed, np.arange(len(counted.copies)), threshold)
+    members, start = _members(counted.row, len(counted.copies))
     i, j, value = _expand(members, start, weighed.square > 0, a, b, similarity)
     order = np.lexsort((j, i))
     return i[order], j[order], value[order]
 
 
 def group_table(
-    table: pa.Table, *, threshold: float, grouping: str, scope: str = ""
+    table: pa.Table, *, threshold: float, grouping: str, scope: str = "", words: WordRule = "unicode"
 ) -> tuple[pa.Table, pa.Table]:
     """Compute `Engine.near_duplicates` for one table in memory: members and chains, sorted by their keys."""
     check_threshold(threshold)
@@ -99,9 +104,9 @@ def group_table(
     ids = table.column("post_id").combine_chunks().dictionary_encode()
     post = ids.indices.to_numpy(zero_copy_only=False)
     _, first = np.unique(post, return_index=True)
-    words = bags(table.column("text").take(pa.array(first)))
-    row = words.row[post]
-    weighed = weigh(words)
+    counted = bags(table.column("text").take(pa.array(first)), words)
+    row = counted.row[post]
+    weighed = weigh(counted)
     priority = table.column("priority").to_numpy()
     group, kept = np.arange(len(row)), np.arange(len(row))
     for low, high in _parts(table, scope):

@@ -5,12 +5,11 @@ from __future__ import annotations
 import itertools
 import math
 import re
-import unicodedata
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from covmis_build.errors import InputError
-from covmis_build.text.tokens import UNSPACED, tokens
+from covmis_build.text.tokens import UNSPACED, lettered, tokens
 from covmis_build.text.urls import addresses, canonical_url
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ class Term:
     tokens: tuple[str, ...]
     surface: str = field(default="", compare=False)
     letters: re.Pattern[str] | None = field(default=None, repr=False)
-    """Pattern for the original text, in languages with letters that tokens merge (text/turkish.py)."""
+    """Pattern for the text's `lettered` words, in languages with letters that tokens merge (text/turkish.py)."""
     spaced: str = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -134,7 +133,7 @@ def holds(node: Node, text: Seen) -> bool:
 
 def has_letters(letters: re.Pattern[str], text: str) -> bool:
     """True if a text has a term with the letters of its language."""
-    return letters.search(unicodedata.normalize("NFC", text)) is not None
+    return letters.search(f" {' '.join(lettered(text))} ") is not None
 
 
 def leaves(node: Node) -> Iterator[Term | Address]:

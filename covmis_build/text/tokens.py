@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import re
-import sys
 import unicodedata
 
 UNSPACED = (
@@ -27,8 +26,26 @@ _SIMPLE = re.compile(
 """ASCII texts with typographic marks and pictographs; for these the general rule gives the same tokens."""
 
 _MARKS = "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u0610-\u061a\u0640\u064b-\u0655\u0670\u093c\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0\ufe20-\ufe2f"
-_DROPPED = re.compile(f"[{_MARKS}\u00ad\u200c\u200d\u2060\ufe00-\ufe0f]")
+DROPPED = re.compile(f"[{_MARKS}\u00ad\u200c\u200d\u2060\ufe00-\ufe0f]")
 """Accents and dots (for Hindi the nukta, often omitted like accents), and invisible characters within words."""
+
+_INVISIBLE = re.compile("[\u00ad\u200c\u200d\u2060\ufe00-\ufe0f]")
+
+OWN = {
+    "c\u0327": "C",
+    "g\u0306": "G",
+    "\u0131": "I",
+    "i\u0307": "i",
+    "o\u0308": "O",
+    "s\u0327": "S",
+    "u\u0308": "U",
+}
+"""Letters of Turkish and Azerbaijani, decomposed → a capital letter that stands for them; dotted i is plain."""
+BARE = {"C": "c", "G": "g", "I": "i", "O": "o", "S": "s", "U": "u"}
+"""These → the plain letter that people type instead."""
+OTHER_ACCENT = "X"
+"""Stands behind a Latin letter that has any other accent."""
+_ACCENTED = re.compile("[a-z\u0131][\u0300-\u036f]*")
 
 
 SAME = {
@@ -53,14 +70,16 @@ def _one_letter() -> dict[int, str]:
 
 
 @functools.cache
+def signs() -> str:
+    """Return the marks that are part of words, such as vowel signs."""
+    return "".join(chr(code) for code in range(0xFFFF) if unicodedata.category(chr(code)) in {"Mn", "Mc"})
+
+
+@functools.cache
 def _any_script() -> re.Pattern[str]:
     """Return the pattern of runs of letters, digits and vowel signs; single characters in scripts without spaces."""
-    signs = "".join(
-        re.escape(chr(code))
-        for code in range(min(sys.maxunicode, 0xFFFF))
-        if unicodedata.category(chr(code)) in {"Mn", "Mc"} and not re.match(f"[{UNSPACED}]", chr(code))
-    )
-    return re.compile(f"[{UNSPACED}]|(?:[^\\W_{UNSPACED}]|[{signs}])+")
+    spaced = re.escape(re.sub(f"[{UNSPACED}]", "", signs()))
+    return re.compile(f"[{UNSPACED}]|(?:[^\\W_{UNSPACED}]|[{spaced}])+")
 
 
 def tokens(text: str) -> list[str]:
@@ -86,13 +105,40 @@ def _of_any_script(text: str) -> list[str]:
 
 def folded(text: str) -> str:
     """Return the text without case, diacritics and width."""
-    plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
-    return unicodedata.normalize("NFC", dropped(plain)).translate(_one_letter())
+    return _joined(_decomposed(text))
+
+
+def _decomposed(text: str) -> str:
+    """Return the text without case and width, its accents behind their letters."""
+    return unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
+
+
+def _joined(decomposed: str) -> str:
+    """Return a decomposed text without accents, each of the remaining letters in one form."""
+    return unicodedata.normalize("NFC", dropped(decomposed)).translate(_one_letter())
+
+
+def lettered(text: str) -> list[str]:
+    """Return the text's tokens with the letters of Turkish and Azerbaijani: capitals stand for these letters.
+
+    Without the marks that tell these letters from others, they are exactly the text's `tokens`.
+
+    >>> lettered("AŞI aşı así 报告aşı")
+    ['aSi', 'aSI', 'asiX', '报', '告', 'aSI']
+    """
+    if text.isascii():
+        return tokens(text)
+    letters = _INVISIBLE.sub("", _decomposed(text))
+    return word_characters(_joined(_ACCENTED.sub(_with_accent, letters)))
+
+
+def _with_accent(letter: re.Match[str]) -> str:
+    return OWN.get(letter[0]) or (letter[0] if len(letter[0]) == 1 else letter[0][0] + OTHER_ACCENT)
 
 
 def dropped(text: str) -> str:
     """Return the text without accents and dots."""
-    return _DROPPED.sub("", text)
+    return DROPPED.sub("", text)
 
 
 def word_characters(text: str) -> list[str]:

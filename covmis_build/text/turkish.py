@@ -1,27 +1,23 @@
 """Turkish and Azerbaijani letters in queries: AŞI is aşı, not the Spanish así.
 
 Tokens have no case or accents, so ş equals s and ı equals i, as many people type them. If a query uses a Turkish letter, the
-post must have this letter, or the plain letter that people type instead.
+post must have this letter, or the plain letter that people type instead. Words are those of `tokens`: here they only keep more
+of their letters.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from covmis_build.text.nodes import And, AtLeast, Not, Or, Term
-from covmis_build.text.tokens import word_characters
+from covmis_build.text.tokens import BARE, OTHER_ACCENT, lettered
 
 if TYPE_CHECKING:
     from covmis_build.text.nodes import Node
 
 LANGUAGES = frozenset({"tr", "az"})
-OWN = {"ş": "şŞsS", "ı": "ıIiİ", "ç": "çÇcC", "ğ": "ğĞgG", "ö": "öÖoO", "ü": "üÜuU"}
-"""Letters of these languages → characters that posts may have instead."""
-ANY_MARK = "\u00c0-\u024f"
-"""Latin letters with marks: a letter that is plain in the query may have any mark."""
 
 
 def is_one(language: str) -> bool:
@@ -46,18 +42,19 @@ def _with_letters(node: Node) -> Node:
 
 
 def _pattern(surface: str) -> re.Pattern[str] | None:
-    """Return the pattern that a term requires in a text; None if it has no special letter."""
-    small = unicodedata.normalize("NFC", surface).replace("I", "ı").replace("İ", "i").lower()
-    words = word_characters(small)
-    if not any(letter in OWN for word in words for letter in word):
+    """Return the pattern that a term requires in a text's `lettered` words; None if it has no special letter."""
+    words = lettered(surface.replace("I", "ı").replace("İ", "i"))
+    if not any(letter in BARE for word in words for letter in word):
         return None
-    inside = r"[\W_]+".join("".join(map(_letter, word)) for word in words)
-    return re.compile(rf"(?<![^\W_]){inside}(?![^\W_])")
+    inside = " ".join("".join(map(_letter, word)) for word in words)
+    return re.compile(f" {inside} ")
 
 
 def _letter(letter: str) -> str:
-    if letter in OWN:
-        return f"[{OWN[letter]}]"
-    if letter.isascii() and letter.isalpha():
-        return f"[{letter}{letter.upper()}{ANY_MARK}]"
-    return re.escape(letter) if letter.isdigit() else r"\w"
+    """Return the pattern of one letter of a query: a special letter has no other accent, a plain one may have any."""
+    if letter in BARE:
+        return f"[{letter}{BARE[letter]}]"
+    if letter == OTHER_ACCENT:
+        return ""
+    own = next((own for own, bare in BARE.items() if bare == letter), "")
+    return f"[{letter}{own}]{OTHER_ACCENT}?" if letter.isascii() and letter.isalpha() else re.escape(letter)

@@ -4,6 +4,7 @@ import html
 import itertools
 import math
 import re
+import unicodedata
 from collections import Counter
 from fractions import Fraction
 from typing import NamedTuple
@@ -16,6 +17,21 @@ from tests.specification.chance import in_order, number
 from tests.specification.matching import UNSPACED
 
 langdetect.DetectorFactory.seed = 0
+IGNORED = set(
+    map(
+        chr,
+        (
+            *range(0x300, 0x370),
+            0x93C,
+            0xAD,
+            0x640,
+            *range(0x64B, 0x656),
+            0x200C,
+            0x200D,
+            *range(0xFE00, 0xFE10),
+        ),
+    )
+)
 WORDS = {
     9: "ar az bn bs cs de eo gu hr hu hy id is ky mn mr ms mt pl ru sk sl sr tg tk ug uk uz",
     8: "et eu fi ka kk la lt lv ne ny rw sn ta ti tr tt", 7: "he kn ko xh", 6: "zu", 5: "ml",
@@ -112,20 +128,24 @@ def compared(text, without):
     return bare.strip() or text
 
 
-def words_of(text):
-    """scikit-learn's words; in scripts without spaces, two neighbouring characters are one. [guides/cleaning]"""
+def words_of(text, whole):
+    """Words with their vowel signs, or scikit-learn's; in scripts without spaces, two neighbouring characters. [guides/cleaning]"""
+    signs = "".join(
+        c for c in set(text) if whole and unicodedata.category(c) in {"Mn", "Mc"} and c not in IGNORED
+    )
+    text = "".join(c for c in text.lower() if not (whole and c in IGNORED))
     for run in re.findall(rf"[{UNSPACED}]+|[^{UNSPACED}]+", text.lower()):
         if re.match(f"[{UNSPACED}]", run):
             yield from (a + b for a, b in itertools.pairwise(run))
         else:
-            yield from re.findall(r"\b\w\w+\b", run)
+            yield from re.findall(rf"[\w{signs}]{{2,}}", run)
 
 
-def cosines(texts):
+def cosines(texts, whole):
     """All pairs' similarities: cosines of TF-IDF vectors, rounded to 12 decimals. [decisions/0030-exact-near-duplicates]"""
-    if not any(any(words_of(text)) for text in texts):
+    if not any(any(words_of(text, whole)) for text in texts):
         return np.zeros((len(texts), len(texts)))
-    vectors = TfidfVectorizer(analyzer=lambda text: list(words_of(text))).fit_transform(texts)
+    vectors = TfidfVectorizer(analyzer=lambda text: list(words_of(text, whole))).fit_transform(texts)
     return np.round((vectors @ vectors.T).toarray(), 12)
 
 
@@ -183,7 +203,10 @@ def all_groups(seed, pairs, left, copies, posts, settings):
     """Step 4, in the study or in each claim: near-duplicates of all pairs of a post that is left. The words' weights are always
     those of the study. Within a claim, posts that stay with another of their claims are compared, too. [guides/cleaning]"""
     every = sorted({post for _, post in left})
-    vectors = cosines([compared(posts[post].text, settings["similar_without"]) for post in every])
+    vectors = cosines(
+        [compared(posts[post].text, settings["similar_without"]) for post in every],
+        settings["similar_words"] == "unicode",
+    )
     texts = {(a, b): vectors[i, j] for i, a in enumerate(every) for j, b in enumerate(every)}
     near = {}
     for scope in sorted({claim for claim, _ in copies}) if settings["scope"] == "claim" else [None]:

@@ -90,7 +90,7 @@ def turkish_alike(wanted, word):
 
 def turkish_words(text):
     """Words in lower case, where I is the capital of ı and İ that of i. [decisions/0021-one-tokenizer]"""
-    return WORD.findall(unicodedata.normalize("NFC", text.replace("I", "ı").replace("İ", "i").lower()))
+    return WORD.findall(unicodedata.normalize("NFC", text.replace("I", "ı").lower()).replace("i\u0307", "i"))
 
 
 def matches(tree, texts, pages, language):

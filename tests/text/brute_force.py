@@ -3,33 +3,52 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 import numpy as np
 
-from covmis_build.text.tokens import UNSPACED
+from covmis_build.text.tokens import DROPPED, UNSPACED
 
 
-def words(text):
-    """scikit-learn's words; where a script has no spaces, its pairs of neighbouring characters."""
-    for run in re.findall(r"\w+", text):
+def is_ignored(letter):
+    """Separate accents, joiners and selectors, but not the frames of keycaps."""
+    return bool(DROPPED.match(letter)) and unicodedata.category(letter) != "Me"
+
+
+def words(text, rule="unicode"):
+    """Whole words, or scikit-learn's; where a script has no spaces, its pairs of neighbouring characters."""
+    inside = r"\w"
+    if rule == "unicode":
+        text = "".join(letter for letter in text if not is_ignored(letter))
+        inside = (
+            "".join(
+                {
+                    letter
+                    for letter in text
+                    if letter < "\uffff" and unicodedata.category(letter) in {"Mn", "Mc"}
+                }
+            )
+            + r"\w"
+        )
+    for run in re.findall(f"[{inside}]+", text):
         for part in re.findall(f"[{UNSPACED}]+|[^{UNSPACED}]+", run):
             pairs = [part[at : at + 2] for at in range(len(part) - 1)]
             yield from pairs if re.match(f"[{UNSPACED}]", part) else [part] * (len(part) > 1)
 
 
-def vectorizer():
+def vectorizer(rule="unicode"):
     """scikit-learn's own, with these words."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    return TfidfVectorizer(tokenizer=lambda text: list(words(text)), token_pattern=None)
+    return TfidfVectorizer(tokenizer=lambda text: list(words(text, rule)), token_pattern=None)
 
 
-def all_pairs(texts, threshold):
+def all_pairs(texts, threshold, rule="unicode"):
     """{(i, j): similarity} of all pairs above the threshold."""
     from scipy.sparse import triu
 
     try:
-        weights = vectorizer().fit_transform(texts)
+        weights = vectorizer(rule).fit_transform(texts)
     except ValueError:  # no words at all
         return {}
     product = triu(weights @ weights.T, k=1).tocoo()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import lzma
 import random
@@ -25,13 +26,13 @@ from tests.text import brute_force
 THRESHOLDS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.99)
 
 
-def assert_equal_to_brute_force(texts, threshold):
-    expected = brute_force.all_pairs(texts, threshold)
-    i, j, similarity = near_duplicate_pairs(texts, threshold)
+def assert_equal_to_brute_force(texts, threshold, rule="unicode"):
+    expected = brute_force.all_pairs(texts, threshold, rule)
+    i, j, similarity = near_duplicate_pairs(texts, threshold, rule)
     found = dict(zip(zip(i.tolist(), j.tolist(), strict=True), similarity.tolist(), strict=True))
     assert found.keys() == expected.keys()
     assert all(abs(found[pair] - expected[pair]) < 2e-12 for pair in found)
-    assert near_duplicate_groups(texts, threshold).tolist() == brute_force.groups(len(texts), expected)
+    assert near_duplicate_groups(texts, threshold, rule).tolist() == brute_force.groups(len(texts), expected)
 
 
 def cascades(n, seed, words=400, longest=14):
@@ -84,6 +85,39 @@ TEXT = st.one_of(
 @given(st.lists(TEXT, min_size=1, max_size=30), st.sampled_from(THRESHOLDS))
 def test_any_texts(texts, threshold):
     assert_equal_to_brute_force(texts, threshold)
+
+
+SCRIPTS = (
+    "আমি তুমি স্বাস্থ্য ভ্যাকসিন করোনা ভাইরাস বাংলাদেশ নিরাপদ",  # Bengali
+    "मैं तुम स्वास्थ्य टीका कोरोना वायरस ज़रूरी सुरक्षित",  # Devanagari, with a nukta
+    "நான் நீங்கள் தடுப்பூசி கொரோனா வைரஸ் பாதுகாப்பு மக்கள்",  # Tamil
+    "ఆరోగ్యం టీకా కరోనా వైరస్ ప్రజలు సురక్షితం",  # Telugu
+    "ഞാൻ നിങ്ങൾ വാക്സിൻ ആരോഗ്യം സുരക്ഷിതം ക്‍ഷ",  # Malayalam, with a joiner
+    "لَقَاح لقاح صِحَّة فیروس می‌خواهم امـــان",  # Arabic letters, with vowels, a non-joiner and tatweel
+    "บ้าน น้ำร้อน ฆ่าเชื้อ ไวรัส วัคซีน ปลอดภัย",  # Thai
+    "vaccin santé café vérité aşı #un_2 1️⃣2️⃣ 🧼",  # Latin, decomposed too; keycaps
+)
+
+
+@settings(max_examples=150)
+@given(st.data(), st.sampled_from(THRESHOLDS), st.sampled_from(["unicode", "scikit-learn"]))
+def test_words_of_eight_scripts(data, threshold, rule):
+    vocabulary = [
+        word
+        for line in data.draw(st.lists(st.sampled_from(SCRIPTS), min_size=1, max_size=3))
+        for word in line.split()
+    ]
+    words = st.sampled_from(vocabulary) | st.text("".join(vocabulary), max_size=4)
+    texts = data.draw(st.lists(st.lists(words, max_size=6).map(" ".join), min_size=1, max_size=25))
+    assert_equal_to_brute_force(texts, threshold, rule)
+
+
+def test_texts_that_share_no_whole_word_are_not_alike():
+    bengali = ["কি করে সে", "কে করা সা"]  # the same bare letters
+    bengali = [text.replace(" ", "ক ") for text in bengali]
+    assert near_duplicate_groups(bengali).tolist() == [0, 1]
+    assert near_duplicate_groups(bengali, words="scikit-learn").tolist() == [0, 0], "as in the paper"
+    assert len(bags.bags(["1️⃣2️⃣ ok"]).documents) == 1, "keycap emoji are no words"
 
 
 @settings(max_examples=30)
@@ -217,9 +251,9 @@ def test_every_plane_is_lower_cased_and_split_as_python_does():
         block = "".join(chr(point) for point in range(low, low + 64))
         texts.append(f"{block} ab{block}")
     flat = [f"{chr(point)}{chr(point)} a{chr(point)}b" for point in range(0x3000)]
-    for some in (texts, flat):
-        made = bags.bags(some)
-        expected = (brute_force.vectorizer().fit(some).transform(some) > 0).sum(axis=0)
+    for some, rule in itertools.product((texts, flat), ("unicode", "scikit-learn")):
+        made = bags.bags(some, rule)
+        expected = (brute_force.vectorizer(rule).fit(some).transform(some) > 0).sum(axis=0)
         assert sorted(made.documents.tolist()) == sorted(np.asarray(expected).ravel().tolist())
 
 
