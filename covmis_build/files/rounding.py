@@ -90,12 +90,19 @@ _EXACT = _Mark(
     _chance_of_exact,
     "values that a float holds exactly: a program has read them as numbers and rounded them",
 )
+_OF_15_DIGITS = _Mark(
+    _zeros_from(15), _chance_of_zeros(15), "zeros after the 15th digit: a spreadsheet, or %.15g, rounded them"
+)
+_SHORTENED = _Mark(
+    _zeros_from(12),
+    lambda native: (
+        MARGIN * 5.0 ** (12 - len(native))
+    ),  # such an id with a counter of 0 is divisible by 2 anyway
+    "zeros after the 12th digit: a spreadsheet showed few digits, and rounded them",
+)
 _MARKS = (
-    _Mark(
-        _zeros_from(15),
-        _chance_of_zeros(15),
-        "zeros after the 15th digit: a spreadsheet, or %.15g, rounded them",
-    ),
+    _SHORTENED,
+    _OF_15_DIGITS,
     _Mark(_zeros_from(16), _chance_of_zeros(16), "zeros after the 16th digit: R, or %.16g, rounded them"),
     _Mark(
         _as_javascript_prints,
@@ -122,9 +129,9 @@ def rounding_of(ids: Sequence[str]) -> Rounded | None:
     telling = [native for native in long if int(native) % COUNTER]
     best, strongest = None, EVIDENCE
     for mark in _MARKS:
-        natives = [native for native in (long if mark is _EXACT else telling) if int(native) > EXACT]
-        if mark is _MARKS[0]:
-            natives = telling
+        natives = long if mark in {_EXACT, _SHORTENED} else telling
+        if mark is not _OF_15_DIGITS:
+            natives = [native for native in natives if int(native) > EXACT]
         marked = [native for native in natives if mark.has(native)]
         if not marked:
             continue

@@ -5,7 +5,7 @@ import itertools
 import math
 import re
 import unicodedata
-from collections import Counter
+from collections import Counter, namedtuple
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -17,21 +17,8 @@ from tests.specification.chance import in_order, number
 from tests.specification.matching import UNSPACED
 
 langdetect.DetectorFactory.seed = 0
-IGNORED = set(
-    map(
-        chr,
-        (
-            *range(0x300, 0x370),
-            0x93C,
-            0xAD,
-            0x640,
-            *range(0x64B, 0x656),
-            0x200C,
-            0x200D,
-            *range(0xFE00, 0xFE10),
-        ),
-    )
-)
+ACCENTS, VARIANTS, JOINERS = range(0x300, 0x370), range(0xFE00, 0xFE10), (0x93C, 0xAD, 0x640, 0x200C, 0x200D)
+IGNORED = set(map(chr, (*ACCENTS, *VARIANTS, *JOINERS, *range(0x64B, 0x656))))
 WORDS = {
     9: "ar az bn bs cs de eo gu hr hu hy id is ky mn mr ms mt pl ru sk sl sr tg tk ug uk uz",
     8: "et eu fi ka kk la lt lv ne ny rw sn ta ti tr tt", 7: "he kn ko xh", 6: "zu", 5: "ml",
@@ -45,17 +32,9 @@ PARTS = (
 )  # fmt: skip
 
 
-class Item(NamedTuple):
-    """A claim and a post that stay together. [reference/tables]"""
-
-    claim_id: str
-    post_id: str
-    kind: str
-    kinds: tuple
-    other_claims: tuple
-    group: str
-    group_size: int
-    p_claim: float
+FIELDS = "claim_id post_id kind kinds other_claims group group_size p_claim"
+Item = namedtuple("Item", FIELDS)  # noqa: PYI024 - nothing here has types
+"""A claim and a post that stay together. [reference/tables]"""
 
 
 class Drop(NamedTuple):
@@ -130,9 +109,7 @@ def compared(text, without):
 
 def words_of(text, whole):
     """Words with their vowel signs, or scikit-learn's; in scripts without spaces, two neighbouring characters. [guides/cleaning]"""
-    signs = "".join(
-        c for c in set(text) if whole and unicodedata.category(c) in {"Mn", "Mc"} and c not in IGNORED
-    )
+    signs = "".join({c for c in text if whole and unicodedata.category(c) in {"Mn", "Mc"}} - IGNORED)
     text = "".join(c for c in text.lower() if not (whole and c in IGNORED))
     for run in re.findall(rf"[{UNSPACED}]+|[^{UNSPACED}]+", text.lower()):
         if re.match(f"[{UNSPACED}]", run):
@@ -203,10 +180,8 @@ def all_groups(seed, pairs, left, copies, posts, settings):
     """Step 4, in the study or in each claim: near-duplicates of all pairs of a post that is left. The words' weights are always
     those of the study. Within a claim, posts that stay with another of their claims are compared, too. [guides/cleaning]"""
     every = sorted({post for _, post in left})
-    vectors = cosines(
-        [compared(posts[post].text, settings["similar_without"]) for post in every],
-        settings["similar_words"] == "unicode",
-    )
+    texts = [compared(posts[post].text, settings["similar_without"]) for post in every]
+    vectors = cosines(texts, settings["similar_words"] == "unicode")
     texts = {(a, b): vectors[i, j] for i, a in enumerate(every) for j, b in enumerate(every)}
     near = {}
     for scope in sorted({claim for claim, _ in copies}) if settings["scope"] == "claim" else [None]:
