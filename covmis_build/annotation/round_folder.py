@@ -41,6 +41,7 @@ from covmis_build.annotation.final_labels import decide
 from covmis_build.annotation.frozen_items import read_items, write_items
 from covmis_build.annotation.recording import append
 from covmis_build.annotation.relevance import YES
+from covmis_build.annotation.sendings import Sending
 from covmis_build.errors import InputError, counted
 from covmis_build.options import MACHINE, Labels
 from covmis_build.places import DRAWS
@@ -56,7 +57,6 @@ if TYPE_CHECKING:
     from covmis_build.annotation.answers import Answer
     from covmis_build.annotation.conflicts import Conflict
     from covmis_build.annotation.label_lines import Line
-    from covmis_build.annotation.sendings import Sending
     from covmis_build.options import Annotation
 
 
@@ -95,13 +95,6 @@ def sheets_of(number: str) -> str:
     return f"annotation/{kind.name.lower() if kind else 'rounds'}/{number}/sheets/"
 
 
-class Sent(Struct, frozen=True):
-    """When a version of the guideline came into use."""
-
-    since: str
-    version: str
-
-
 class Reopening(Struct, frozen=True):
     """The items of a sealed round that were reopened, the reason, and the previous seal."""
 
@@ -128,7 +121,7 @@ class About(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The settings of search, cleaning and sampling; empty if not recorded."""
     guideline: str
     """The guideline version at opening time. Later ones are in sent.jsonl; rounds of before 0.3.0 have the last one here."""
-    guidelines: list[Sent] = []
+    guidelines: list[Sending] = []
     since: int | UnsetType = UNSET
     """In a relabelling round: the number of the next main round when it was opened."""
     reopened: list[Reopening] | UnsetType = UNSET
@@ -180,13 +173,12 @@ class RoundFolder:
     @property
     def pushed_at(self) -> str:
         """When the round was first sent out; no answer is older. Empty if it was not."""
-        return self.about.pushed_at or next((sending.at for sending in self.sent), "")
+        return self.about.pushed_at or next((sending.since for sending in self.sent), "")
 
     @property
-    def guidelines(self) -> list[Sent]:
+    def guidelines(self) -> list[Sending]:
         """The versions of the guideline, since when each was in use."""
-        later = [Sent(sending.at, sending.guideline) for sending in self.sent]
-        return sorted([*self.about.guidelines, *later], key=lambda sent: sent.since)
+        return sorted([*self.about.guidelines, *self.sent], key=lambda version: version.since)
 
     @property
     def guideline(self) -> str:
@@ -377,7 +369,7 @@ def create(  # noqa: PLR0913 - each is something that round.json says
         show=list(options.show),
         settings=dict(settings or {}),
         guideline=guideline_version(guideline),
-        guidelines=[Sent(now, guideline_version(guideline))],
+        guidelines=[Sending(now, guideline_version(guideline))],
         repeats=repeats or UNSET,
         predictions=predictions or UNSET,
         frame=frame or UNSET,
@@ -409,7 +401,7 @@ def note_sent(round_: RoundFolder, guideline: str, *, now: str) -> RoundFolder:
     """Record that the round is sent out: the first time, and with each other guideline."""
     version = keep_guideline(round_, guideline)
     if not round_.pushed_at or version != round_.guideline:
-        sendings.add(round_.folder, [sendings.Sending(now, version)])
+        sendings.add(round_.folder, [Sending(now, version)])
     return RoundFolder.at(round_.folder)
 
 

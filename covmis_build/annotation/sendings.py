@@ -21,10 +21,10 @@ SENT = "sent.jsonl"
 
 
 class Sending(msgspec.Struct, frozen=True, order=True, forbid_unknown_fields=True):
-    """A round was sent out with this version of the guideline."""
+    """Since when a version of the guideline is in use."""
 
-    at: str
-    guideline: str
+    since: str
+    version: str
 
 
 def read(folder: Path) -> tuple[Sending, ...]:

@@ -6,9 +6,9 @@ The labels are compared with what other annotators said of the posts around. Row
 
 f_j: share of the label among the others' labels of the post in row j; near_j: the same for the rows around it, because
 posts of one claim stand together and get similar labels; own: how often this person uses the label. c and b are averaged
-over a grid, so nobody has to be accurate. The evidence is a Bayes factor: the mean likelihood of all shifts and starts,
+over a grid, so no accuracy is assumed. The evidence is a Bayes factor: the mean likelihood of all shifts and starts,
 divided by the likelihood in place. For honest labels of this model its expectation is 1, so at most one of 400 sheets
-reaches 400 (Markov's inequality). Long runs break the model: before a sheet is refused, each post's labels are dealt anew
+reaches 400 (Markov's inequality). Long runs break the model: before a sheet is refused, each post's labels are dealt again
 among its people, and no deal may show as much evidence (exact: one of 401).
 
 Without another annotator's labels of the same posts nothing can be found. Two people with the same order of posts accuse

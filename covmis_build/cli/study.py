@@ -8,6 +8,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from covmis_build.cli.verbs import made
+from covmis_build.errors import InputError
 from covmis_build.report.result import PlainResult, Result
 from covmis_build.study.study import rebuild_published
 
@@ -40,6 +41,10 @@ def new(
 
     Example: covmis new my-study --title "Vaccine rumours, 2026"
     """
+    if source and labels:
+        raise InputError(
+            "--labels is for a study of your own", remedy=f"{source} has the labels of its paper"
+        )
     if source:
         return rebuild_published(folder, source, published, title=title, releases=releases)
     from covmis_build.study.new import new_study

@@ -247,19 +247,19 @@ def report_of(
             own = _figures(pairs[pairs["claim_id"] == claim], level)
             rows.append(_row("claim", str(claim), own.recall, own))
     figures = pd.DataFrame(rows, columns=COLUMNS)
-    told = _stances(pairs, labels, whole.found.value + whole.missed.value, level)
-    untold = int((pairs["drawn"] & (pairs["relevant"] > 0) & ~pairs["stance"].isin(labels)).sum())
+    shares_of_labels = _stances(pairs, labels, whole.found.value + whole.missed.value, level)
+    without = int((pairs["drawn"] & (pairs["relevant"] > 0) & ~pairs["stance"].isin(labels)).sum())
     return RecallReport(
-        facts,
-        figures,
-        whole.unanswered,
-        level,
-        rounds,
-        overruled,
-        told,
-        untold,
-        None if today is None else queries_now(pairs, today),
-        _edge(pairs),
+        facts=facts,
+        figures=figures,
+        unanswered=whole.unanswered,
+        level=level,
+        rounds=rounds,
+        overruled=overruled,
+        stances=shares_of_labels,
+        without_stance=without,
+        now=None if today is None else queries_now(pairs, today),
+        edge=_edge(pairs),
     )
 
 

@@ -71,8 +71,10 @@ CELL_VARIANCES = {Estimand.UNIQUE_POSTS: "cell_variance", Estimand.POSTS: "cell_
 MOST_MERGED = 0.1
 """The largest share of posts of claims with too few labelled ones for which a figure over claims has an interval."""
 TOO_FEW = "with fewer than two labelled posts: no interval is known"
-LONE, CLOSE = 2.0, 1e-9
+LONE = 2.0
 """With fewer units that have a label its frequency is uncertain: the interval begins at the possible limit."""
+CLOSE = 1e-9
+"""Rounding error of such a number of units."""
 NO_WIDTH = 1e-12
 """Remaining rounding error in the width of a zero-width interval."""
 SHOWN = (
@@ -555,19 +557,13 @@ class _LabelFigures:
                 f"no labelled item is in {part}", remedy="`covmis estimate --by` shows the parts there are"
             )
         figure, scale = self._share(part.scope, part.name, here, self.level, self.y), self._scale(here, None)
-        phase = self._phase(part.scope, here)
-        z, later = (
-            phase.linear(self.y, self._rule, self._shares(scale)),
-            phase.later(self.y, self._rule, self._shares(scale)),
-        )
-        z = (
-            z / self.source.design.weights
-            - self._centre(phase.values(self.y, self._rule), scale, None) * scale
-        )
+        phase, shares, rule = self._phase(part.scope, here), self._shares(scale), self._rule
+        centre = self._centre(phase.values(self.y, rule), scale, None)
+        z = phase.linear(self.y, rule, shares) / self.source.design.weights - centre * scale
         if figure.strength and self.predictions is not None:
             f = self.predictions
             z = z - figure.strength * deviations(f, self._centre(f, scale, None), scale)
-        return figure, z, later
+        return figure, z, phase.later(self.y, rule, shares)
 
     def rows(self, parts: Sequence[tuple[str, NDArray[np.object_]]]) -> Iterator[dict[str, Any]]:
         """Return rows for the population, for the mean over claims, and for each part of the requested scopes."""

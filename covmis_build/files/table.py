@@ -212,7 +212,7 @@ def header_line(lines: Sequence[Sequence[str]]) -> int:
             return at
         raise InputError(
             f"the first line has {counted(len(filled[0]), 'cells')}, line {at + 1} has {len(names)}: which is the header?",
-            remedy=f"Say so: header = {at + 1} in [[retrieval.columns]], --header {at + 1} for claims; or remove what stands above it",
+            remedy=f"Say so: header = {at + 1} in [[retrieval.columns]], --header {at + 1} for claims; or remove the lines above it",
         )
     return 0
 

@@ -313,9 +313,8 @@ def regress(  # noqa: PLR0913 - every option is named
     sizes = 1 / rows["p_claim"].to_numpy(float)
     if of == Estimand.POSTS:
         sizes = sizes * rows["group_size"].to_numpy(float)
-    if (
-        predictions is None
-    ):  # weights as for shares; with predictions all posts count, and their number needs no estimate
+    if predictions is None:
+        # Weights as for shares. With predictions all posts count, and their number needs no estimate.
         sizes = weight * gold["p_sample"].to_numpy(float)
     fitted = regression(
         asked,

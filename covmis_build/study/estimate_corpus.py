@@ -1,4 +1,4 @@
-"""Estimate from a corpus of others: with its own columns, and what its release says of the draw in files beside it."""
+"""Estimate from a corpus of others: with its own columns, and what other files of its release say of the draw."""
 
 from __future__ import annotations
 
@@ -31,14 +31,16 @@ UNSEEN = (
 )
 """A note for every estimate from a corpus alone."""
 NO_DESIGN = (
-    f"no {WEIGHTS}.csv is beside this corpus: how each post was drawn, how likely each automatic label was to be checked, and the "
+    f"there is no {WEIGHTS}.csv in the corpus's folder: how each post was drawn, how likely each automatic label was to be checked, and the "
     "cells of known size are guessed from its rows, so these figures are not the study's. Keep the release's files together"
 )
 NO_PAIRS = (
     "posts of a claim were drawn together; errors are approximated here (Hájek). estimates.R and estimates.py of the release "
     "have those of the study"
 )
-NO_SETTINGS = f"no {FACTS} is beside this corpus: its labels are those that occur in it, or the paper's"
+NO_SETTINGS = (
+    f"there is no {FACTS} in the corpus's folder: its labels are those that occur in it, or the paper's"
+)
 BESIDE = ("design", "p_audit", "cell", *CELL_VARIANCES.values())
 """Columns of the replicate weights that say how a post was drawn."""
 

@@ -41,10 +41,10 @@ def new_study(
     was completed, and nothing changed since, changes nothing. study.toml is written last.
     """
     scheme = labels_of(labels)
-    template = _texts(files("covmis_build") / "template")
-    texts = {folder / name: text.encode() for name, text in template} | dict(own or {})
+    template = {folder / name: text for name, text in _texts(files("covmis_build") / "template")}
     guideline = Places(folder).guideline
-    texts[guideline] = first_guideline(texts[guideline].decode(), scheme.values).encode()
+    template[guideline] = first_guideline(template[guideline], scheme.values)
+    texts = {path: text.encode() for path, text in template.items()} | dict(own or {})
     settings = Settings(title or folder.name, cleaning=cleaning, labels=scheme)
     texts[folder / STUDY_TOML] = settings_toml(settings, explained=True).encode()
     there = [path for path in folder.rglob("*") if not path.is_dir()]

@@ -276,9 +276,10 @@ class Recall:
         Example: covmis recall report --queries
         """
         study = self.study
-        report = report_of_rounds(
-            self._drawn_rounds(), study.gold(), self._labels(), study.places, level=level
-        )
+        current = (
+            study.places if study.stages()["retrieve"] else None
+        )  # else today's queries have not been run
+        report = report_of_rounds(self._drawn_rounds(), study.gold(), self._labels(), current, level=level)
         if not (queries or html):
             return report
         missed = self.missed(progress=progress)

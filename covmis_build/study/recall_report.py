@@ -37,7 +37,7 @@ def report_of_rounds(
 ) -> RecallReport:
     """Estimate recall from the last of these rounds and those with the same frame. Sealed rounds are read as sealed.
 
-    `places` have the tables that say what queries find today; None leaves that out.
+    `places` have the tables that say what queries find today; without them the report does not compare.
 
     A relevant post without its own stance has the stance in `gold`, if a stance round contains it. `labels` are those that
     the main rounds have in common; a stance that was given under another name has its meaning among them.

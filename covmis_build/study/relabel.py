@@ -88,11 +88,24 @@ def relabel(study: OfStudy, items: Collection[str], *, every: bool) -> Round:
         return round_
 
 
+def is_wanted(study: OfStudy) -> bool:
+    """True if a sealed round has posts with a label that was split or left out, and no relabelling round is open."""
+    rounds = [round_ for round_ in record.all_rounds(study.places.rounds) if round_.sealed]
+    labels = study.settings.labels
+    if not labels.changes or _open_rounds(study):
+        return False
+    return any(not change.new for change in concerned(rounds, labels))
+
+
+def _open_rounds(study: OfStudy) -> list[str]:
+    rounds = record.rounds_of_kind(study.places.rounds, RoundKind.RELABEL)
+    return [round_.number for round_ in rounds if not round_.sealed]
+
+
 def _check_open(study: OfStudy) -> None:
     """Refuse a second relabelling round while one is open: its posts would be in both."""
-    for round_ in record.rounds_of_kind(study.places.rounds, RoundKind.RELABEL):
-        if not round_.sealed:
-            raise InputError(
-                f"round {round_.number} labels posts again and is not sealed",
-                remedy=f"Finish it first: `covmis round status --round {round_.number}`",
-            )
+    for number in _open_rounds(study):
+        raise InputError(
+            f"round {number} labels posts again and is not sealed",
+            remedy=f"Finish it first: `covmis round status --round {number}`",
+        )

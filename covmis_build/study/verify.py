@@ -125,7 +125,7 @@ def verify(
         whole = path.parent if path.suffix != ".zip" and not path.is_dir() else path
         if whole.is_dir() and not (whole / RELEASE_FACTS).is_file():
             raise InputError(
-                f"has no {RELEASE_FACTS} beside it, and so no root hash",
+                f"has no root hash: there is no {RELEASE_FACTS} in its folder",
                 file=path,
                 remedy="Name the folder of the release, or its bundle",
             )

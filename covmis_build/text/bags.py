@@ -5,8 +5,9 @@ sentence, it is a pair of neighbouring characters. There are two rules for word 
 are part of words in Bengali, Hindi, Tamil, Thai and others; what queries ignore within words (separate accents, joiners) is
 ignored. "scikit-learn": its default tokeniser, `\w\w+`, which cuts words at these signs.
 
-Lower case and word characters come from a table of all code points, made with Python's own `str.lower` and `re`. Two letters do not fit into a table: capital sigma, whose lower case
-depends on its neighbours, and dotted capital I, which becomes two characters. Python lower-cases texts with these first.
+Lower case and word characters come from a table of all code points, made with Python's own `str.lower` and `re`. Two letters
+do not fit into a table: capital sigma, whose lower case depends on its neighbours, and dotted capital I, which becomes two
+characters. Python lower-cases texts with these first.
 
 Hashes only find candidates: texts and words are equal if their bytes are.
 """

@@ -56,7 +56,7 @@ LARGEST_FORM = 1 << 20
 MOST_KEPT = 500
 TABLES = ("data/build/*.parquet", "data/build/ledger.jsonl", "queries/*")
 STORE = ("data/build/parts.parquet", "data/build/older_copies.parquet", "data/build/intake.parquet")
-ROUNDS = ("annotation/rounds/*", "annotation/rounds/*/*", "annotation/rounds/*/sheets/*")
+ROUNDS = ("annotation/*/*", "annotation/*/*/*", "annotation/*/*/sheets/*")
 STATE = (*TABLES, *ROUNDS, "data/release/checksums.txt")
 """Files that most figures depend on."""
 

@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 
 from covmis_build.study.discard_round import done_in, is_last
 from covmis_build.study.open_round import guideline_html
+from covmis_build.study.relabel import is_wanted
 from covmis_build.study.status import claims_to_open
 from covmis_build.workbench.bench import ROUNDS, Bench, back_to, bench_of, form_of
 
@@ -70,7 +71,7 @@ def rounds(request: Request) -> Response:
         to_open=claims_to_open(study.places),
         last=is_last(study, folder),
         worked=bool(bench.keep(f"work {number}", ROUNDS, partial(done_in, folder))),
-        relabel=bool(study.settings.labels.changes) and any(row.sealed for row in study.rounds),
+        relabel=bench.keep("relabel", (*ROUNDS, "study.toml"), partial(is_wanted, study)),
         target=study.settings.annotation.target,
         channel=channel,
     )

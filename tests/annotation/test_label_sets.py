@@ -15,6 +15,7 @@ from covmis_build.annotation.label_sets import LabelSet, label_sets
 from covmis_build.cli import app
 from covmis_build.errors import InputError
 from covmis_build.options import LabelChange
+from covmis_build.study.relabel import is_wanted
 from covmis_build.study.study import open_study
 from tests.annotation.small import (
     as_if_run,
@@ -337,7 +338,9 @@ def test_posts_labelled_again_count_under_the_new_labels_from_the_seal_on(tmp_pa
     four_rounds(tmp_path)
     wanted = {item for number, old in CONCERNED for item in concerned_in(tmp_path, number, old)}
     before = gold_of(tmp_path).set_index("item_id")
+    assert is_wanted(open_study(tmp_path))
     assert covmis(tmp_path, "round", "relabel")["items"] == len(wanted)
+    assert not is_wanted(open_study(tmp_path)), "it is open"
     assert "is not sealed" in covmis(tmp_path, "round", "relabel", fails=2)["error"]
     covmis(tmp_path, "round", "push", "--round", "l1")
     place = tmp_path / "annotation" / "relabel" / "l001"
@@ -390,6 +393,7 @@ def test_posts_labelled_again_count_under_the_new_labels_from_the_seal_on(tmp_pa
     result = CliRunner().invoke(app, ["verify", str(tmp_path / "data" / "release")])
     assert result.exit_code == 0, result.output + str(result.exception)
     assert "no post of a sealed round" in covmis(tmp_path, "round", "relabel", fails=2)["error"]
+    assert not is_wanted(open_study(tmp_path)), "it is done"
     assert (
         "Round l001: valid" in CliRunner().invoke(app, ["round", "verify", "--study", str(tmp_path)]).stdout
     )

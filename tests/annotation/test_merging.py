@@ -179,7 +179,7 @@ def test_two_clones_that_both_send_a_round_out_merge_without_a_conflict_of_text(
 def test_a_line_that_does_not_say_when_a_round_was_sent_is_refused(tmp_path):
     pushed(tmp_path)
     path = round_of(tmp_path).folder / "sent.jsonl"
-    path.write_text(path.read_text() + '{"at": 1}\n')
+    path.write_text(path.read_text() + '{"since": 1}\n')
     told = covmis(tmp_path, "round", "status", fails=2)
     assert "sent.jsonl, row 2: does not say when" in told["error"]
 

@@ -20,6 +20,7 @@ from covmis_build.annotation.channels.label_studio.label_config import (
 from covmis_build.annotation.final_labels import decide
 from covmis_build.annotation.frozen_items import assignment, freeze
 from covmis_build.annotation.seal import Contents, seal, verify
+from covmis_build.annotation.sendings import Sending
 from covmis_build.errors import InputError
 from covmis_build.options import Annotation, Labels
 from tests.annotation import small
@@ -303,7 +304,7 @@ def test_the_guideline_and_the_labels_given_under_it(tmp_path):
 
 
 def test_a_label_belongs_to_the_guideline_that_was_out_when_it_was_given(tmp_path):
-    sent = [record.Sent("2026-01-01T00:00:00Z", "v1"), record.Sent("2026-02-01T00:00:00Z", "v2")]
+    sent = [Sending("2026-01-01T00:00:00Z", "v1"), Sending("2026-02-01T00:00:00Z", "v2")]
     about = record.About(
         pilot=False, labels=Labels(), annotators=[], per_item=2, guideline="v2", guidelines=sent
     )

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from typer.testing import CliRunner
 
 from covmis_build import storage
+from covmis_build.cli import app
 from covmis_build.errors import InputError
 from covmis_build.study.study import rebuild_published
 from tests.claims.published import FIRST, KINDS, published
@@ -96,3 +98,20 @@ def test_the_published_corpus_itself(tmp_path, data_home):
     assert made.title_posts > 1000
     made.study.run(["queries"])
     assert set(made.study.queries["kind"]) == set(KINDS)
+
+
+def test_a_rebuilt_study_has_the_labels_of_its_paper(tmp_path, files):
+    words = [
+        "new",
+        str(tmp_path / "mine"),
+        "--from",
+        "covmis-stance",
+        "--files",
+        str(files),
+        "--labels",
+        "a,b",
+    ]
+    result = CliRunner().invoke(app, words)
+    assert isinstance(result.exception, InputError)
+    assert "--labels is for a study of your own" in str(result.exception)
+    assert not (tmp_path / "mine").exists()

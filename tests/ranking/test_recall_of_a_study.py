@@ -421,6 +421,7 @@ def test_queries_that_changed_since_the_draw_are_compared_with_those_of_the_draw
     claim = next(iter(KEYWORDS))
     storage.write_text(study.places.claims_csv, text.replace(KEYWORDS[claim], "nothing_finds_this"))
     study = open_study(study.places.folder)
+    assert study.recall().report().now is None, "the changed queries have not been run"
     study.run()
     after = study.recall().report()
     assert after.figures.equals(before.figures), "they are of the queries of the draw"

@@ -40,7 +40,7 @@ class Check(NamedTuple):
     """True if it knows only row and post."""
 
     def owners(self, item: str, known: Iterable[Owner]) -> list[Owner]:
-        """Return for which of these owners it was written beside this post. None: it belongs to another post."""
+        """Return for which of these owners it was written next to this post. None: it belongs to another post."""
         if self.old:
             return list(known) if self.word == _old_word(item, self.row) else []
         return [owner for owner in known if self.word == check_word(owner, item, self.row)]
@@ -52,8 +52,8 @@ def check_word(owner: Owner, item: str, row: int) -> str:
     >>> check_word(Owner("001", "a1"), "c1|x:1255", 2)
     'bbdphxpm'
     """
-    told = "\x1f".join(("check", *owner, str(row % ROWS), item)).encode()
-    return _spelled(row, 3) + _spelled(int.from_bytes(hashlib.sha256(told).digest()[:8], "big"), 5)
+    known = "\x1f".join(("check", *owner, str(row % ROWS), item)).encode()
+    return _spelled(row, 3) + _spelled(int.from_bytes(hashlib.sha256(known).digest()[:8], "big"), 5)
 
 
 def read_check(text: str) -> Check | None:
