@@ -26,7 +26,7 @@ from covmis_build.corpus.datacite import datacite
 from covmis_build.corpus.datapackage import datapackage, reader_for_pandas, reader_for_r
 from covmis_build.corpus.inventory import PLACE, file_hashes
 from covmis_build.corpus.methods import methods
-from covmis_build.corpus.release_facts import hashed, to_json
+from covmis_build.corpus.release_facts import to_json, without_root
 from covmis_build.corpus.resources import (
     ANNOTATIONS,
     CLAIMS,
@@ -148,7 +148,7 @@ def write_release(
     if bundle is None:
         root = root_of(hash_tree(release=hashes))
     else:
-        data, root = bundle(hashed(facts), hashes)
+        data, root = bundle(without_root(texts_of[FACTS].encode()), hashes)
         storage.write_bytes(folder / BUNDLE, data)
     for name, content in texts_of.items():
         if PLACE in content:
@@ -162,7 +162,7 @@ def release_hashes(folder: Path, root: str) -> dict[str, str]:
     return file_hashes(folder, (name for name in (*ALWAYS, *SOMETIMES) if name != BUNDLE), root)
 
 
-def data_hashes(folder: Path, facts: ReleaseFacts) -> dict[str, str]:
+def data_hashes(folder: Path) -> dict[str, str]:
     """Return what the root hash of a release of before 0.3 covers: its data files, and its facts."""
     data = [
         name
@@ -170,7 +170,7 @@ def data_hashes(folder: Path, facts: ReleaseFacts) -> dict[str, str]:
         if name.endswith((".csv", ".jsonl", ".parquet", STATISTICS)) and (folder / name).is_file()
     ]
     hashes = {name: storage.sha256_of(folder / name) for name in data}
-    return hashes | {FACTS: hashlib.sha256(hashed(facts)).hexdigest()}
+    return hashes | {FACTS: hashlib.sha256(without_root((folder / FACTS).read_bytes())).hexdigest()}
 
 
 def _clear(folder: Path) -> None:

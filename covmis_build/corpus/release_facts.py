@@ -6,7 +6,7 @@ A release contains its facts (facts.json), so that its users can render the card
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence  # noqa: TC003 - read at run time, for facts.json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import options
@@ -224,23 +224,31 @@ def period(corpus: pd.DataFrame) -> tuple[str, str]:
 
 
 LATER = ("reworded", "population", "label_sets", "relabelled", "label_notes")
-"""Facts that releases before 0.3 do not have: written only where there are any, so that root hashes of older ones hold."""
+"""Facts that releases before 0.3 do not have, and that others have only where there is something to say."""
 
 
 def to_json(facts: ReleaseFacts) -> str:
     """Return the facts as in facts.json."""
     import msgspec
 
-    told = msgspec.to_builtins(facts)
-    told = {name: value for name, value in told.items() if value or name not in LATER}
-    if not told["labels"]["changes"]:  # facts from before there were label sets keep their hash
-        del told["labels"]["changes"]
-    return msgspec.json.format(msgspec.json.encode(told), indent=1).decode() + "\n"
+    content = msgspec.to_builtins(facts)
+    return _formatted({name: value for name, value in content.items() if value or name not in LATER})
 
 
-def hashed(facts: ReleaseFacts) -> bytes:
-    """Return the facts for the root hash: without the hash itself and the date, so that the day does not matter."""
-    return to_json(replace(facts, root="", date="")).encode()
+def _formatted(facts: dict[str, Any]) -> str:
+    import msgspec
+
+    return msgspec.json.format(msgspec.json.encode(facts), indent=1).decode() + "\n"
+
+
+def without_root(facts: bytes) -> bytes:
+    """Return the content of a facts.json without root hash and date, which a bundle cannot know and which make no other release.
+
+    Nothing else of it is changed, whatever version wrote it.
+    """
+    import msgspec
+
+    return _formatted(msgspec.json.decode(facts, type=dict[str, Any]) | {"root": "", "date": ""}).encode()
 
 
 def from_json(data: bytes) -> ReleaseFacts:

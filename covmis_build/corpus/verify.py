@@ -139,12 +139,12 @@ def _root_of_files(folder: Path, facts: ReleaseFacts) -> tuple[str, list[str], s
         manifest, files = read_bundle(folder / BUNDLE)
         root, covers = root_of(files[MANIFEST]), EVERY_BYTE
         if manifest.format < FORMAT:
-            hashes, covers = data_hashes(folder, facts), DATA_ONLY
+            hashes, covers = data_hashes(folder), DATA_ONLY
         names = sorted({*hashes, *manifest.release})
         return root, [name for name in names if hashes.get(name) != manifest.release.get(name)], covers
     root = root_of(hash_tree(release=hashes))
     if root != facts.root and facts.version in EARLIER:
-        return root_of(hash_tree(release=data_hashes(folder, facts))), [], DATA_ONLY
+        return root_of(hash_tree(release=data_hashes(folder))), [], DATA_ONLY
     return root, [], EVERY_BYTE
 
 

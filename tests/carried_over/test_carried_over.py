@@ -1,6 +1,7 @@
 """A study that covmis 0.1.0 made opens, verifies, runs and is released: nobody's work is lost by an update.
 
 study-0.1.0.zip is a study of generated posts: settings, archive, two sealed rounds, a release with its bundle.
+release-0.2.0.zip is a release that covmis 0.2.0 wrote for generated posts, with its bundle.
 """
 
 import io
@@ -134,3 +135,30 @@ def test_predictions_without_ids_are_refused_in_a_study(folder, over):
             study.score({"m": said}, over=over)
     with pytest.raises(InputError, match="label has no ids"):
         study.score(numbered, over=over)
+
+
+@pytest.fixture
+def release(tmp_path):
+    with zipfile.ZipFile(FIXTURE.with_name("release-0.2.0.zip")) as packed:
+        packed.extractall(tmp_path / "release")
+    return tmp_path / "release"
+
+
+def test_a_release_of_0_2_0_verifies_by_its_rules_and_is_estimated_from(release):
+    told = command("verify", release)
+    assert "it covers data, facts and bundle, as before covmis 0.3" in told
+    root = json.loads((release / "facts.json").read_bytes())["root"]
+    command("verify", release, "--root", root)
+    command("verify", release / "bundle.zip", "--root", root)
+    assert "Of all unique posts found" in command("estimate", release)
+
+
+@pytest.mark.parametrize("name", ["corpus.csv", "facts.json"])
+def test_a_changed_release_of_0_2_0_is_noticed_by_the_root_hash(release, name):
+    root = json.loads((release / "facts.json").read_bytes())["root"]
+    data = (release / name).read_bytes()
+    changed = {"corpus.csv": data + b"\n", "facts.json": data.replace(b'"rounds"', b'"round5"', 1)}[name]
+    assert changed != data
+    (release / name).write_bytes(changed)
+    done = CliRunner().invoke(app, ["verify", str(release), "--root", root])
+    assert done.exit_code in {1, 2}, done.output

@@ -16,7 +16,7 @@ from covmis_build.corpus import bundle, covmis_shape
 from covmis_build.corpus.bundle import hash_tree, root_of
 from covmis_build.corpus.convert import read_corpus, write_corpus
 from covmis_build.corpus.publish import BUNDLE, hub_parts, release_hashes
-from covmis_build.corpus.release_facts import from_json, hashed
+from covmis_build.corpus.release_facts import from_json, without_root
 from covmis_build.corpus.resources import IN_COVMIS_SHAPE
 from covmis_build.errors import CovmisError
 from covmis_build.places import CHECKSUMS, FACTS
@@ -55,7 +55,7 @@ def with_new_root(folder):
     if (folder / BUNDLE).exists():
         files = opened(folder / BUNDLE)
         manifest = json.loads(files.pop(bundle.MANIFEST))
-        files[bundle.FACTS] = hashed(facts)
+        files[bundle.FACTS] = without_root((folder / FACTS).read_bytes())
         manifest["files"] = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
         tree = hash_tree(**manifest | {"release": hashes})
         root = root_of(tree)

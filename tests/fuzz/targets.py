@@ -39,7 +39,7 @@ from covmis_build.collecting.sources import bluesky, mastodon, x
 from covmis_build.collecting.sources.ids import read_ids
 from covmis_build.corpus.bundle import bundle_files, make_bundle
 from covmis_build.corpus.convert import write_corpus
-from covmis_build.corpus.release_facts import ReleaseFacts, hashed
+from covmis_build.corpus.release_facts import ReleaseFacts, to_json
 from covmis_build.credentials import Secret
 from covmis_build.errors import CovmisError
 from covmis_build.evaluation.label_files import read_labels
@@ -172,7 +172,7 @@ def corpus_files() -> dict[str, bytes]:
     folder = Path(tempfile.mkdtemp())
     for suffix in ("csv", "jsonl", "parquet"):
         write_corpus(folder / f"corpus.{suffix}", samples.corpus_frame(), text=False)
-    facts = hashed(ReleaseFacts("t", "", "1"))
+    facts = to_json(ReleaseFacts("t", "", "1")).encode()
     inside = bundle_files(folder, Settings("t"), {}, {}, samples.corpus_frame(), facts)
     bundle, _ = make_bundle(inside, release={}, rows=1, purged=(), versions={"covmis": "1"})
     files = {
