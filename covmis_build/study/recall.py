@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from covmis_build.engine import Progress
     from covmis_build.operations import Level, Rebuild
     from covmis_build.options import Labels
+    from covmis_build.places import Places
     from covmis_build.report.summary import Summary
     from covmis_build.study.missed_posts import MissedPosts
     from covmis_build.study.of_study import OfStudy
@@ -276,10 +277,9 @@ class Recall:
         Example: covmis recall report --queries
         """
         study = self.study
-        current = (
-            study.places if study.stages()["retrieve"] else None
-        )  # else today's queries have not been run
-        report = report_of_rounds(self._drawn_rounds(), study.gold(), self._labels(), current, level=level)
+        report = report_of_rounds(
+            self._drawn_rounds(), study.gold(), self._labels(), self._places_of_today(), level=level
+        )
         if not (queries or html):
             return report
         missed = self.missed(progress=progress)
@@ -297,6 +297,13 @@ class Recall:
         from covmis_build.study.missed_posts import write_recall_page
 
         return write_recall_page(self.study, report, missed)
+
+    def _places_of_today(self) -> Places | None:
+        """Return the tables of today's queries; None if these have not been run, or cannot be: rounds came without an archive."""
+        try:
+            return self.study.places if self.study.stages()["retrieve"] else None
+        except InputError:
+            return None
 
     def _drawn_rounds(self) -> list[RoundFolder]:
         rounds = self._rounds()
