@@ -77,6 +77,11 @@ class Regression(Result):
     """Reference category of each categorical covariate."""
     level: float = 0.95
     why: str = ""
+    population: str = ""
+    """Whose posts these are: today's, or those of the draws."""
+    statement: str = ""
+    """A sentence that says how many posts these are."""
+    warnings: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     """Files to which it was written."""
 
@@ -86,7 +91,10 @@ class Regression(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """As `covmis estimate --model … --json` prints it."""
-        names = ("formula", "family", "over", "n", "pool", "claims", "assisted", "references", "level", "why")
+        names = (
+            "formula", "family", "over", "n", "pool", "claims", "assisted", "references", "level", "why", "population",
+            "statement", "warnings",
+        )  # fmt: skip
         return {name: getattr(self, name) for name in names} | {"coefficients": self.table}
 
     @property
@@ -109,7 +117,13 @@ class Regression(Result):
     def summary(self) -> Summary:
         """Return the coefficients and the sentence."""
         table = self.table.rename(columns=lambda name: name.replace("_", " "))
-        return [table, "", self.sentence, *(f"Wrote {file}." for file in self.files)]
+        return [
+            table,
+            "",
+            *filter(None, [self.statement]),
+            self.sentence,
+            *(f"Wrote {file}." for file in self.files),
+        ]
 
     def latex(self) -> str:
         """Return one row per coefficient in LaTeX (booktabs)."""
@@ -122,7 +136,7 @@ class Regression(Result):
         head = f"Term & Coefficient & SE & {self.level * 100:.0f}\\% interval & $p$ \\\\"
         return "\n".join(
             [
-                f"% {self.sentence}",
+                *(f"% {line}" for line in (self.statement, self.sentence, *self.warnings) if line),
                 "\\begin{tabular}{lrrrr}",
                 "\\toprule",
                 head,

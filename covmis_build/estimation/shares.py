@@ -138,7 +138,13 @@ class Estimates(Result):
     def to_dict(self) -> dict[str, Any]:
         """What `covmis estimate --json` prints."""
         tables = {"estimates": self.shares, "differences": self.differences, "audit": self.audit}
-        return {**tables, "sentences": list(self.methods), "level": self.level, "population": self.population}
+        return {
+            **tables,
+            "sentences": list(self.methods),
+            "warnings": list(self.warnings),
+            "level": self.level,
+            "population": self.population,
+        }
 
     @property
     def summary(self) -> list[str | pd.DataFrame]:

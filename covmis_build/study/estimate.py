@@ -81,19 +81,13 @@ def estimate(  # noqa: PLR0913 - every option is named
     if run or study.places.table("sample").exists():
         study.need_current(run=run, progress=progress)
     rounds = round_folder.all_rounds(study.places.rounds)
-    settings, differences = settings_of_rounds(study.settings, rounds)
     sets, _ = scheme_of_rounds(rounds, study.settings.labels.changes)
-    compared = compared_parts(between, before, after, labels=settings.labels.values)
+    compared = compared_parts(
+        between, before, after, labels=settings_of_rounds(study.settings, rounds)[0].labels.values
+    )
     for part in compared or ():
         sets.check_everywhere(part.name if part.scope == LABEL else "")
-    frozen = with_all_draws(study.places.rounds, rounds, study.settings.labels.changes)
-    if corpus is None:
-        labelled = labelled_items(study)
-    else:
-        check_seals(rounds)
-        labelled = read_corpus(corpus_file(Path(corpus)))
-    labelled = as_drawn(labelled, frozen)
-    frame = frame_of(whose, labelled, frozen, pool_of(study), rounds, study.places)
+    settings, frame, warnings = _asked(study, rounds, whose, corpus)
     predictions = None
     if assisted_by is not None:
         predictions = _predictions(study, assisted_by, frame, settings, elsewhere=elsewhere)
@@ -110,13 +104,7 @@ def estimate(  # noqa: PLR0913 - every option is named
     if recall_rounds := round_folder.rounds_of_kind(study.places.rounds, round_folder.RoundKind.RECALL):
         report = report_of_rounds(recall_rounds, study.gold(), settings.labels, study.places, level=level)
         figures = figures.with_frame(report)
-    warnings = [
-        f"{difference}; the estimates are for the settings that the rounds were drawn with"
-        for difference in differences
-        if difference.setting.startswith(("[sampling]", "[labels] automatic"))
-    ]
-    warnings += untimed(scopes, labelled["created_at"].fillna(""))
-    warnings += provisional(rounds)
+    warnings += untimed(scopes, frame.labelled["created_at"].fillna(""))
     if (figures.shares["r_squared"] >= MOST_EXPLAINED).any():
         warnings.append(
             "the predictions explain almost all of some share's variance, which hardly any model does: make sure that it "
@@ -125,6 +113,26 @@ def estimate(  # noqa: PLR0913 - every option is named
     warnings += predictions.warnings if predictions else ()
     figures = replace(figures, warnings=(*figures.warnings, *warnings))
     return written(figures, out, title=study.settings.title)
+
+
+def _asked(
+    study: OfStudy, rounds: Sequence[RoundFolder], population: Population, corpus: Path | str | None = None
+) -> tuple[Settings, Frame, list[str]]:
+    """The settings that these rounds were drawn with, the labelled posts of this population, and what to warn of."""
+    settings, differences = settings_of_rounds(study.settings, rounds)
+    frozen = with_all_draws(study.places.rounds, rounds, study.settings.labels.changes)
+    if corpus is None:
+        labelled = labelled_items(study)
+    else:
+        check_seals(rounds)
+        labelled = read_corpus(corpus_file(Path(corpus)))
+    frame = frame_of(population, as_drawn(labelled, frozen), frozen, pool_of(study), rounds, study.places)
+    warnings = [
+        f"{difference}; the estimates are for the settings that the rounds were drawn with"
+        for difference in differences
+        if difference.setting.startswith(("[sampling]", "[labels] automatic"))
+    ]
+    return settings, frame, [*warnings, *provisional(rounds)]
 
 
 def provisional(rounds: Sequence[RoundFolder]) -> list[str]:
@@ -267,6 +275,7 @@ def regress(  # noqa: PLR0913 - every option is named
     assisted_by: pd.DataFrame | Path | str | None = None,
     elsewhere: bool = False,
     covariates: pd.DataFrame | Path | str | None = None,
+    population: str = str(Population.TODAY),
     level: float = 0.95,
     out: Sequence[Path] = (),
     run: bool = False,
@@ -276,19 +285,17 @@ def regress(  # noqa: PLR0913 - every option is named
 
     Covariates are claim, kind, platform, year, month, day, group_size, and the columns of `covariates` (a table with
     item_id, post_id or claim_id). Errors are over claims like these, or over the posts of this pool. `of` counts each
-    message once, or as often as it was posted. `assisted_by` are predictions as for `estimate`.
+    message once, or as often as it was posted. `assisted_by` and `population` are those of `estimate`.
     """
     check_formats(out, FORMATS)
+    whose = population_of(population)
     of = str(Estimand.UNIQUE_POSTS) if of == "messages" else of  # its name in 0.2
     if of not in COUNTED:
         raise InputError(f"of = {of!r}", remedy=nearest(of, COUNTED))
     if run or study.places.table("sample").exists():
         study.need_current(run=run, progress=progress)
     rounds = round_folder.all_rounds(study.places.rounds)
-    settings, _ = settings_of_rounds(study.settings, rounds)
-    frozen = with_all_draws(study.places.rounds, rounds, study.settings.labels.changes)
-    labelled = as_drawn(labelled_items(study), frozen)
-    frame = frame_of(Population.TODAY, labelled, frozen, pool_of(study), rounds, study.places)
+    settings, frame, warnings = _asked(study, rounds, whose)
     labelled, pool = frame.labelled, frame.posts
     predictions = None
     if assisted_by is not None:
@@ -327,6 +334,9 @@ def regress(  # noqa: PLR0913 - every option is named
         family=family,
         over=over,
         level=level,
+    )
+    fitted = replace(
+        fitted, population=str(whose), statement=frame.statement, warnings=(*frame.notes, *warnings)
     )
     for path in out:
         fitted.write(path)

@@ -112,6 +112,10 @@ Assisted = Annotated[
 Elsewhere = Annotated[
     bool, About("Confirm: the model never saw this study's labels.", flag="--trained-elsewhere")
 ]
+OfPopulation = Annotated[
+    str,
+    About("today: posts that the queries find now (default); drawn: those of the draws.", metavar="NAME"),
+]
 
 
 @dataclass(frozen=True)
@@ -891,12 +895,7 @@ class Study:
         ] = ("kind",),
         assisted_by: Assisted = None,
         elsewhere: Elsewhere = False,
-        population: Annotated[
-            str,
-            About(
-                "today: posts that the queries find now (default); drawn: those of the draws.", metavar="NAME"
-            ),
-        ] = "today",
+        population: OfPopulation = "today",
         between: Annotated[
             tuple[str, str] | Sequence[str] | None,
             About("Compare two groups or labels: claim:1 claim:2, label:favor label:against.", metavar="A B"),
@@ -968,6 +967,7 @@ class Study:
         ] = None,
         assisted_by: Assisted = None,
         elsewhere: Elsewhere = False,
+        population: OfPopulation = "today",
         level: Level = 0.95,
         out: Sequence[Path | str] = (),
         run: Rebuild = False,
@@ -985,6 +985,7 @@ class Study:
             covariates=covariates,
             assisted_by=assisted_by,
             elsewhere=elsewhere,
+            population=population,
             level=level,
             out=[Path(file) for file in out],
             run=run,

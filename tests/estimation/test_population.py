@@ -112,6 +112,13 @@ def test_a_narrower_query_moves_the_shares(study):
     then = study.estimate(by="claim", population="drawn")
     assert then.shares["share"].tolist() == before.shares["share"].tolist()
     assert "that could be drawn when the rounds were opened" in then.methods[0]
+    slopes = {
+        name: study.regress("favor ~ kind", family="linear", population=name) for name in ("today", "drawn")
+    }
+    assert slopes["today"].n == after.shares["n"].max() < slopes["drawn"].n == then.shares["n"].max()
+    assert slopes["today"].statement == after.methods[0]
+    assert any("labelled posts are no longer found by any query" in note for note in slopes["today"].warnings)
+    assert not slopes["drawn"].warnings
     released = pd.read_csv(study.release().folder / "corpus.csv")
     outside = released[released["in_population"] == "no"]
     assert len(outside) == before.shares["n"].max() - after.shares["n"].max() > 0
