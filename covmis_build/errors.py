@@ -6,6 +6,7 @@ CovmisError
 ├── InputError       the input is wrong                         exit code 2
 │   ├── BrokenIds    platform ids that a spreadsheet has rewritten
 │   ├── StaleTables  tables of other settings or files than today's
+│   ├── DamagedTable a table that is not what was written
 │   ├── UnfinishedPurge  a purge has begun and not ended
 │   ├── UnknownName  a name that nothing has
 │   └── MissingExtra an optional part is not installed
@@ -37,10 +38,14 @@ class Code(StrEnum):
     WRONG_INPUT = "wrong_input"
     BROKEN_IDS = "broken_ids"
     STALE_TABLES = "stale_tables"
+    DAMAGED_TABLE = "damaged_table"
     UNKNOWN_NAME = "unknown_name"
     MISSING_EXTRA = "missing_extra"
     SERVICE_FAILED = "service_failed"
     UNFINISHED_PURGE = "unfinished_purge"
+
+
+MADE_AGAIN = "Remove it and run `covmis run` again"
 
 
 class CovmisError(Exception):
@@ -95,6 +100,12 @@ class StaleTables(InputError):
     """Tables of data/build that do not match the current settings or files."""
 
     code = Code.STALE_TABLES
+
+
+class DamagedTable(InputError):
+    """A table of covmis that is not what was written: a failing disk, or a careless copy."""
+
+    code = Code.DAMAGED_TABLE
 
 
 class UnfinishedPurge(InputError):

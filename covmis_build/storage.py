@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from covmis_build.addresses import Address
-from covmis_build.errors import InputError
+from covmis_build.errors import MADE_AGAIN, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -266,6 +266,12 @@ def fetch(source: Path, target: Path, *, sha256: str = "") -> None:
             raise InputError("is not the file that was made", file=source, remedy=MADE_AGAIN)
 
 
+def state_of(path: Path) -> tuple[int, ...]:
+    """Return what tells that a file was changed: also if its size is the same and its time was set back."""
+    at = path.stat()
+    return (at.st_size, at.st_mtime_ns, at.st_ctime_ns, at.st_ino)
+
+
 def sha256_of(path: Path) -> str:
     """Return the hash of a file's content."""
     with path.open("rb") as file:
@@ -388,12 +394,10 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 def write_table(path: Path, frame: pd.DataFrame, table: str) -> None:
     """Write a DataFrame as this table, in Parquet."""
-    import pyarrow.parquet as pq
-
-    from covmis_build import tables
+    from covmis_build import checked_parquet, tables
 
     with replacing(path) as beside:
-        pq.write_table(tables.conform(frame, table), beside, compression="zstd")
+        checked_parquet.write(beside, tables.conform(frame, table))
     _read.cache_clear()  # a clock with a resolution of two seconds (USB stick) cannot distinguish two writes
 
 
@@ -452,7 +456,6 @@ def cut(path: Path, size: int) -> None:
         os.fsync(file.fileno())
 
 
-MADE_AGAIN = "Remove it and run `covmis run` again"
 RESTORED = "Restore it from a copy: it cannot be rebuilt"
 
 
@@ -470,13 +473,12 @@ def read_once(path: Path, table: str) -> pd.DataFrame:
     """Read a table, cached until its file changes; the cache has the last few tables."""
     if not path.exists():
         return read_table(path, table)
-    state = path.stat()
-    kept = _read(path, table, (state.st_ino, state.st_mtime_ns, state.st_size))
+    kept = _read(path, table, state_of(path))
     return kept.copy(deep=False)  # pandas copies a column when it is modified
 
 
 @lru_cache(maxsize=8)
-def _read(path: Path, table: str, state: tuple[int, int, int]) -> pd.DataFrame:  # noqa: ARG001 - part of the key
+def _read(path: Path, table: str, state: tuple[int, ...]) -> pd.DataFrame:  # noqa: ARG001 - part of the key
     return read_table(path, table)
 
 
@@ -515,18 +517,10 @@ def read_parquet(
     among: tuple[str, Collection[str]] | None = None,
 ) -> pa.Table:
     """Read a Parquet file that must have these columns; others are refused with this remedy."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    from covmis_build import checked_parquet
 
-    if path.is_dir():
-        raise InputError("is a folder, not a table", file=path, remedy=remedy)
-    try:
-        with pq.ParquetFile(path) as file:  # `pq.read_table` would load Arrow's datasets and pandas
-            table = file.read(only) if among is None else _rows_among(file, only, *among)
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(
-            "cannot be read as a table: is damaged, or no Parquet file", file=path, remedy=remedy
-        ) from error
+    with checked_parquet.reading(path, remedy) as file:
+        table = file.read(only) if among is None else _rows_among(file, only, *among)
     missing = [name for name in needs if name not in table.column_names]
     if missing:
         raise InputError(f"lacks the columns {', '.join(missing)}", file=path, remedy=remedy)

@@ -11,6 +11,7 @@ from covmis_build import storage
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.answers import RETURNED_AS
 from covmis_build.annotation.channels.sheets import read_rows
+from covmis_build.annotation.json_records import read_json
 from covmis_build.annotation.round_folder import RoundKind
 from covmis_build.errors import CovmisError, counted
 
@@ -42,7 +43,7 @@ def _is_filled(path: Path) -> bool:
         return not path.name.startswith(".")
     try:
         if kind == ".json":
-            return bool(record.read_json(path).get("answers"))
+            return bool(read_json(path).get("answers"))
         if kind == ".html":
             return False  # answers are in the browser, and come back as another file
         rows = read_rows(path, ("item_id",)).rows

@@ -172,20 +172,27 @@ def table(folder: Path) -> pd.DataFrame:
     return _table(folder, _state(folder)).copy(deep=False)  # pandas copies a column when it is modified
 
 
-def _state(folder: Path) -> tuple[tuple[int, int, int], ...]:
-    stats = [path.stat() for path in [*files(folder), folder / "items.parquet"] if path.exists()]
-    return tuple((at.st_ino, at.st_mtime_ns, at.st_size) for at in stats)
+def _state(folder: Path) -> tuple[tuple[int, ...], ...]:
+    return tuple(
+        storage.state_of(path) for path in [*files(folder), folder / "items.parquet"] if path.exists()
+    )
 
 
 @lru_cache(maxsize=32)
-def _table(folder: Path, state: tuple[tuple[int, int, int], ...]) -> pd.DataFrame:
+def _table(folder: Path, state: tuple[tuple[int, ...], ...]) -> pd.DataFrame:
     return tables.frame(tables.of_records(as_labels(_read(folder, state)), "labels"))
 
 
 @lru_cache(maxsize=32)
-def _read(folder: Path, state: tuple[tuple[int, int, int], ...]) -> tuple[Line, ...]:  # noqa: ARG001 - part of the key
+def _read(folder: Path, state: tuple[tuple[int, ...], ...]) -> tuple[Line, ...]:  # noqa: ARG001 - part of the key
     salts = salts_of(folder)
     return union(line for path in files(folder) for line in _checked(path, salts))
+
+
+def check(path: Path) -> None:
+    """Refuse a file with a line that was changed after it was written."""
+    for _ in _checked(path, salts_of(path.parent)):
+        pass
 
 
 def salts_of(folder: Path) -> dict[str, str]:

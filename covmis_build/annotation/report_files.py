@@ -13,6 +13,7 @@ from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.agreement import Agreement, agreement
 from covmis_build.annotation.checks import checks_of
 from covmis_build.annotation.guideline import difference
+from covmis_build.annotation.json_records import read_json
 from covmis_build.annotation.label_matrix import read_labels_file
 from covmis_build.annotation.newest import later_rounds, newest
 from covmis_build.annotation.report import (
@@ -188,7 +189,7 @@ def agreement_of_file(
 
 def read_figure(report: Path, name: str) -> Figure | None:
     """Read a coefficient from a round's report.json or from summary.json; None before `covmis round report`."""
-    figure = record.read_json(report).get(name) if report.exists() else None
+    figure = read_json(report).get(name) if report.exists() else None
     try:
         return figure and msgspec.convert(figure, Figure)
     except msgspec.ValidationError as error:

@@ -39,6 +39,7 @@ from covmis_build.annotation.answers import (
 from covmis_build.annotation.conflicts import conflicts_among
 from covmis_build.annotation.final_labels import decide
 from covmis_build.annotation.frozen_items import read_items, write_items
+from covmis_build.annotation.json_records import own_hash, read_json, read_record, read_seal
 from covmis_build.annotation.recording import append
 from covmis_build.annotation.relevance import YES
 from covmis_build.annotation.sendings import Sending
@@ -133,6 +134,8 @@ class About(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Prediction files that existed at opening time: name → SHA-256."""
     frame: dict[str, Any] | UnsetType = UNSET
     """In a recall round: description of the sampling frame, sealed as written."""
+    sha256: str | UnsetType = UNSET
+    """Hash of everything else in the file, since 0.3.0."""
     records: str | UnsetType = UNSET
     """`lines`, since labels are lines of text. Versions that would not see them refuse the round."""
 
@@ -336,7 +339,9 @@ class RoundFolder:
 
     def seal(self) -> dict[str, Any] | None:
         """The seal, if any."""
-        return read_json(self.folder / "seal.json") if self.sealed else None
+        if not self.sealed:
+            return None
+        return read_seal(self.folder / "seal.json")
 
 
 def create(  # noqa: PLR0913 - each is something that round.json says
@@ -389,7 +394,9 @@ def create(  # noqa: PLR0913 - each is something that round.json says
 
 def write_about(round_: RoundFolder) -> None:
     """Write round.json."""
-    text = json.dumps(msgspec.to_builtins(round_.about), ensure_ascii=False, indent=1, sort_keys=True)
+    content = msgspec.to_builtins(round_.about)
+    content["sha256"] = own_hash(content, "sha256")
+    text = json.dumps(content, ensure_ascii=False, indent=1, sort_keys=True)
     storage.write_text(round_.folder / "round.json", text + "\n")
 
 
@@ -476,7 +483,7 @@ def next_number(rounds: Path, kind: RoundKind) -> str:
 def _read_about(path: Path) -> About:
     remedy = "Restore it from a copy"
     try:
-        about = msgspec.convert(read_json(path), About)
+        about = msgspec.convert(read_record(path), About)
     except msgspec.ValidationError as error:
         raise InputError(f"is not in covmis's format: {error}", file=path, remedy=remedy) from None
     if not about.labels.values:  # noqa: PD011 - not pandas'
@@ -635,18 +642,6 @@ def refuse_sealed(round_: RoundFolder) -> None:
             f"round {round_.number} is sealed: nothing can be added",
             remedy="Name another round (--round), open the next one, or `covmis round reopen` this one",
         )
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """Read one of our JSON objects."""
-    try:
-        content = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"cannot be read: {why}", file=path, remedy="Restore it from a copy") from None
-    if not isinstance(content, dict):
-        raise InputError("is not a JSON object", file=path)
-    return content
 
 
 def forget(rounds: Path, post_ids: Sequence[str]) -> int:

@@ -16,7 +16,8 @@ import msgspec
 from covmis_build import records, storage
 from covmis_build.annotation.answers import labels_of
 from covmis_build.annotation.frozen_items import rows_of
-from covmis_build.annotation.round_folder import DECISIONS, FRAME, Reopening, read_json, write_about
+from covmis_build.annotation.json_records import own_hash, read_json
+from covmis_build.annotation.round_folder import DECISIONS, FRAME, Reopening, write_about
 from covmis_build.errors import CheckFailed, InputError, counted
 from covmis_build.report.result import Result
 from covmis_build.text.shown import shown_hash, shown_parts
@@ -143,12 +144,7 @@ def seal(
         content["draws"] = draws
     if replaces:
         content["replaces"] = replaces
-    return content | {"seal": _own_hash(content)}
-
-
-def _own_hash(content: Mapping[str, Any]) -> str:
-    """Return the hash of a seal's content, as cited by the next seal and the paper."""
-    return _digest({name: value for name, value in content.items() if name != "seal"})
+    return content | {"seal": own_hash(content, "seal")}
 
 
 def verify(
@@ -170,7 +166,7 @@ def verify(
         changed.append("the previous seal")
     if sealed.get("replaces", "") != replaces:
         changed.append("the replaced seal")
-    if sealed.get("seal") != _own_hash(sealed) or sealed.get("round") != number:
+    if sealed.get("seal") != own_hash(sealed, "seal") or sealed.get("round") != number:
         changed.append("the seal itself")
     changed += _other_labels(sealed, labels)
     changed += [f"the text of {item}" for item in _other_texts(frozen)]
@@ -183,7 +179,10 @@ def verify_chain(rounds: Sequence[RoundFolder]) -> list[Verified]:
     checks = []
     previous = {""}
     for round_ in rounds:
-        sealed, kept = round_.seal(), [str(content.get("seal", "")) for content in _replaced_seals(round_)]
+        sealed = (
+            read_json(round_.folder / "seal.json") if round_.sealed else None
+        )  # as it is, to say what differs
+        kept = [str(content.get("seal", "")) for content in _replaced_seals(round_)]
         replaces = kept[-1] if kept else ""
         check = verify(sealed, _contents(round_), previous=previous, replaces=replaces, number=round_.number)
         before = tuple(_changed_before(round_, previous))
@@ -262,7 +261,7 @@ def reopen(round_: RoundFolder, items: Sequence[str], reason: str, *, now: str) 
 
 def _replaced_seals(round_: RoundFolder) -> list[dict[str, Any]]:
     """Return the round's seals from before it was reopened; a missing one is empty."""
-    now = (round_.seal() or {}).get("seal")
+    now = read_json(round_.folder / "seal.json").get("seal") if round_.sealed else None
     reopenings = [entry for entry in round_.about.reopened or [] if entry.seal != now]
     paths = [round_.folder / "sealed" / str(number) / "seal.json" for number in range(1, len(reopenings) + 1)]
     return [read_json(path) if path.exists() else {} for path in paths]

@@ -6,6 +6,7 @@ gets a line for the first time that a copy of the study sent it, and one for eac
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -27,6 +28,12 @@ class Sending(msgspec.Struct, frozen=True, order=True, forbid_unknown_fields=Tru
     version: str
 
 
+class _Line(Sending, frozen=True, order=True, forbid_unknown_fields=True):
+    """A line: with the hash of its content, since 0.3.0."""
+
+    id: str = ""
+
+
 def read(folder: Path) -> tuple[Sending, ...]:
     """Return how a round was sent out, in order; empty if it was not, or by a version before 0.3.0."""
     path = folder / SENT
@@ -41,14 +48,12 @@ def add(folder: Path, sendings: Iterable[Sending]) -> None:
     before = read(folder)
     together = tuple(sorted({*before, *sendings}))
     if together != before:
-        storage.write_bytes(
-            folder / SENT, b"".join(msgspec.json.encode(sending) + b"\n" for sending in together)
-        )
+        storage.write_bytes(folder / SENT, b"".join(map(_line, together)))
 
 
 def _parsed(path: Path, number: int, raw: bytes) -> Sending:
     try:
-        return msgspec.json.decode(raw, type=Sending)
+        line = msgspec.json.decode(raw, type=_Line)
     except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors, too
         raise InputError(
             f"does not say when a round was sent out: {error}",
@@ -56,3 +61,20 @@ def _parsed(path: Path, number: int, raw: bytes) -> Sending:
             row=number,
             remedy="Delete the line; of several, the first says since when people had the round",
         ) from None
+    sending = Sending(line.since, line.version)
+    if line.id not in {"", _id_of(sending)}:
+        raise InputError(
+            "was changed after it was written: the content does not have the hash in `id`",
+            file=path,
+            row=number,
+            remedy="Restore the line from a copy or from git",
+        )
+    return sending
+
+
+def _line(sending: Sending) -> bytes:
+    return msgspec.json.encode(_Line(sending.since, sending.version, _id_of(sending))) + b"\n"
+
+
+def _id_of(sending: Sending) -> str:
+    return hashlib.sha256(f"{sending.since} {sending.version}".encode()).hexdigest()[:20]

@@ -14,8 +14,9 @@ from covmis_build import keyed, storage
 from covmis_build.annotation.answers import Phase, labels_of, usable
 from covmis_build.annotation.final_labels import LabelSource
 from covmis_build.annotation.frozen_items import FROZEN, by_item, rows_of
+from covmis_build.annotation.json_records import read_json
 from covmis_build.annotation.report import Case, Said, cases_html
-from covmis_build.annotation.round_folder import DECISIONS, read_json
+from covmis_build.annotation.round_folder import DECISIONS
 from covmis_build.errors import counted
 from covmis_build.records import independent
 from covmis_build.report.result import Result

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from covmis_build import checked_parquet
 from covmis_build.text.urls import addresses, canonical_url
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Group(NamedTuple):
 
 def rows_of(group: Group, columns: Sequence[str]) -> pa.Table:
     """Read these columns of a row group, including rows that do not count."""
-    with pq.ParquetFile(group.part) as file:
+    with checked_parquet.reading(group.part, whole=False) as file:  # `CountedPosts` has checked it
         return file.read_row_group(group.group, list(columns), use_threads=False).select(columns)
 
 
@@ -102,7 +102,7 @@ class CountedPosts:
         flags, end = [np.empty(0, bool)], 0
         for part in self.parts:
             self._begins.append(end)
-            with pq.ParquetFile(part) as file:
+            with checked_parquet.reading(part) as file:
                 flags.append(counting.flags(file.read(counting.columns, use_threads=False)))
                 for number in range(file.num_row_groups):
                     first, end = end, end + file.metadata.row_group(number).num_rows

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow.parquet as pq
 
-from covmis_build import storage
+from covmis_build import checked_parquet, storage
 from covmis_build.addresses import Address
 
 if TYPE_CHECKING:
@@ -74,11 +74,13 @@ def write_seen(path: Path, rows: pa.Table, under: ReadUnder, facts: Facts) -> No
     """Write the intake of a part's files, with facts about the part."""
     notes = {NOTES: json.dumps([under, facts])}
     with storage.replacing(path) as beside:
-        pq.write_table(rows.replace_schema_metadata(notes), beside)
+        checked_parquet.write(beside, rows.replace_schema_metadata(notes), compression="snappy")
 
 
 def noted(seen: Path) -> tuple[ReadUnder, Facts]:
     """Return what a part was read with, and its facts."""
+    if not isinstance(seen, Address):
+        checked_parquet.check(seen)
     with seen.open("rb") as file:
         under, facts = json.loads(pq.read_metadata(file).metadata[NOTES])
     return ReadUnder(*under), Facts(*facts)

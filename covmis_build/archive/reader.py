@@ -6,6 +6,7 @@ import hashlib
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Self
 
+from covmis_build import storage
 from covmis_build.addresses import place
 from covmis_build.archive import columns, formats, streams, whose
 from covmis_build.archive.columns import Understood
@@ -143,8 +144,7 @@ class Opened(NamedTuple):
 def open_job(job: streams.Job, how: ReadingOptions) -> Opened:
     """Detect a table's meaning. Raises InputError, or BrokenIds for broken ids."""
     path = place(job.path)
-    status = path.stat()
-    seen = (job, status.st_size, status.st_mtime_ns, f"{how.rule(job.name)} {hash(how.claims)}")
+    seen = (job, storage.state_of(path), f"{how.rule(job.name)} {hash(how.claims)}")
     if seen not in _SEEN:
         while len(_SEEN) >= MOST_SEEN:
             _SEEN.pop(next(iter(_SEEN)))
@@ -152,7 +152,7 @@ def open_job(job: streams.Job, how: ReadingOptions) -> Opened:
     return _SEEN[seen]
 
 
-_SEEN: dict[tuple[streams.Job, int, int, str], Opened] = {}
+_SEEN: dict[tuple[streams.Job, tuple[int, ...], str], Opened] = {}
 MOST_SEEN = 256
 """Maximum number of cached detections per process: each one reads all rows."""
 

@@ -6,15 +6,14 @@ defines the columns, the conversion of posts to rows, and which copy of a post c
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from covmis_build import records, tables
+from covmis_build import checked_parquet, records, tables
 from covmis_build.archive.dates import iso
 from covmis_build.archive.formats.post import Post
 
@@ -75,9 +74,9 @@ class PartWriter:
         self._lines: list[Read] = []
         self._posts = 0
         self._waiting, self._rows = list[pa.Table](), 0
-        self._to = pq.ParquetWriter(
-            path, STORE, compression="zstd", use_dictionary=FEW_VALUES, column_encoding=LIKE_IDS
-        )
+        self._file = ExitStack()
+        writing = checked_parquet.writing(path, STORE, use_dictionary=FEW_VALUES, column_encoding=LIKE_IDS)
+        self._to = self._file.enter_context(writing)
 
     def add(self, line: Read) -> None:
         """Add the posts of one line."""
@@ -89,7 +88,7 @@ class PartWriter:
     def close(self) -> None:
         """Write the remaining posts."""
         self._settle(1)
-        self._to.close()
+        self._file.close()
 
     def _settle(self, enough: int) -> None:
         if self._posts:

@@ -12,10 +12,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
-from covmis_build import tables
+from covmis_build import checked_parquet, tables
 from covmis_build.archive import words_file
 from covmis_build.archive.counted import CountedPosts
 from covmis_build.engine.port import silent
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from covmis_build.archive.counted import Flags, Rows
@@ -237,7 +236,7 @@ def words_of(folder: Path, texts: Mapping[str, str]) -> Words:
 
     posts, path = [Post(post_id, "", "", text) for post_id, text in texts.items()], folder / "posts.parquet"
     if posts:
-        pq.write_table(rows(posts, [0] * len(posts), [("", "")] * len(posts)), path)
+        checked_parquet.write(path, rows(posts, [0] * len(posts), [("", "")] * len(posts)))
     older = tables.SCHEMAS["older_copies"].empty_table()
     return Words(CountedPosts([path] * bool(posts), older), folder / words_file.FOLDER)
 

@@ -6,9 +6,8 @@ import unicodedata
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from covmis_build import storage
+from covmis_build import checked_parquet, storage
 from covmis_build.text.numbering import Numbered, Numbering
 
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ def _batch(words: Numbered) -> pa.RecordBatch:
 
 
 def _numbered(part: Path) -> Iterator[Numbered]:
-    with pq.ParquetFile(part) as file:
+    with checked_parquet.reading(part) as file:
         numbering, rows = Numbering(), 0
         for group in range(file.num_row_groups):
             texts = file.read_row_group(group, ["text"], use_threads=False)["text"].combine_chunks()

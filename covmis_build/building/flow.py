@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
 from covmis_build.engine.port import quiet
-from covmis_build.errors import InputError, counted
+from covmis_build.errors import MADE_AGAIN, InputError, counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -117,19 +117,19 @@ def ask(query: str, *values: str | list[str], **tables: Path | list[Path]) -> li
     """Return the rows of a small query on tables on disk (one or more files); `?` stands for each value."""
     import duckdb
 
+    from covmis_build import checked_parquet
+
     with _database(os.getpid()).cursor() as connection:
         for name, given in tables.items():
             paths = given if isinstance(given, list) else [given]
             for path in paths:
                 if not path.exists():  # a purge deletes tables
                     raise InputError("is missing", file=path, remedy="Make it with `covmis run`")
-            files = ", ".join("'" + str(path).replace("'", "''") + "'" for path in paths)
+            files = checked_parquet.listed(paths)
             try:
-                connection.execute(f"CREATE TEMP VIEW {name} AS SELECT * FROM read_parquet([{files}])")
+                connection.execute(f"CREATE TEMP VIEW {name} AS SELECT * FROM read_parquet({files})")
             except duckdb.Error:
-                raise InputError(
-                    "cannot be read as a table", file=paths[0], remedy=storage.MADE_AGAIN
-                ) from None
+                raise InputError("cannot be read as a table", file=paths[0], remedy=MADE_AGAIN) from None
         return list(connection.execute(query, values).fetchall())
 
 

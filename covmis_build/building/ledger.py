@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from covmis_build import storage
+from covmis_build.addresses import Address, place
 from covmis_build.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
 
@@ -110,22 +111,34 @@ def key_of(*parts: Any) -> str:
 
 
 def content(path: Path, cache: dict[str, list[Any]]) -> str:
-    """Return a file's SHA-256, cached by path, size and modification time."""
-    stat = path.stat()
+    """Return a file's SHA-256, cached by path and state."""
+    state = [*storage.state_of(path)]
     known = cache.get(str(path))
-    if known and known[:2] == [stat.st_size, stat.st_mtime_ns]:
-        return str(known[2])
+    if known and known[:-1] == state:
+        return str(known[-1])
     # A file changed within the clock's resolution could change again with the same time: do not cache it.
-    if dt.datetime.now().timestamp() - stat.st_mtime <= 2:  # noqa: DTZ005 - compared with the file system's clock
-        return _hash.__wrapped__(path, stat.st_size, stat.st_mtime_ns)
-    digest = _hash(path, stat.st_size, stat.st_mtime_ns)
-    cache[str(path)] = [stat.st_size, stat.st_mtime_ns, digest]
+    if dt.datetime.now().timestamp() - path.stat().st_mtime <= 2:  # noqa: DTZ005 - compared with the file system's clock
+        return _hash.__wrapped__(path)
+    digest = _hash(path, *state)
+    cache[str(path)] = [*state, digest]
     return digest
 
 
+def damaged(cache: Mapping[str, list[Any]]) -> list[Path]:
+    """Return files that have lost the content with this SHA-256, although size and times say that nobody changed them."""
+    paths = [place(path) for path in cache]
+    return [
+        path
+        for path in paths
+        if not isinstance(path, Address) and path.is_file()
+        if cache[str(path)][:-1] == [*storage.state_of(path)]
+        and _hash.__wrapped__(path) != cache[str(path)][-1]
+    ]
+
+
 @functools.lru_cache(1 << 12)
-def _hash(path: Path, _size: int, _changed: int) -> str:
-    """Return the SHA-256 of a file with this size and modification time, cached in the process."""
+def _hash(path: Path, *_state: int) -> str:
+    """Return the SHA-256 of a file in this state, cached in the process."""
     hasher = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(1 << 20):

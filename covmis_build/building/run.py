@@ -13,7 +13,8 @@ import json
 import time
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from covmis_build import storage
 from covmis_build.archive.parts import stands
@@ -22,11 +23,10 @@ from covmis_build.building.ledger import Entry, Event, TableFacts
 from covmis_build.building.purge import refuse_unfinished
 from covmis_build.building.stages import STAGES, Work, frozen_files
 from covmis_build.engine import HERE, check_engine, open_engine, silent
-from covmis_build.errors import InputError, nearest
+from covmis_build.errors import DamagedTable, InputError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     import pandas as pd
     import pyarrow as pa
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from covmis_build.engine import Engine, Progress, Table
     from covmis_build.places import Places
     from covmis_build.settings import Settings
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -73,10 +76,8 @@ def run(
     with storage.locked(places.build / ".lock", "covmis run"):
         refuse_unfinished(places)
         _sweep(places)
+        _remove_damaged(places)
         cache = _read_cache(places)
-        log = places.build / "ledger.jsonl"
-        outcomes = []
-        keys: dict[str, Key] = {}
         with ExitStack() as stack:
             stack.callback(storage.remove, places.scratch)
 
@@ -85,17 +86,22 @@ def run(
                 its = open_engine(name, scratch=places.scratch, workers=workers, settings=conf or {})
                 return stack.enter_context(its)
 
-            for stage in wanted:
-                keys[stage.name] = key = _key(places, settings, stage, keys, cache)
-                entry = ledger.last(ledger.read(log), stage.name)
-                if entry and stage.name not in forced and _is_current(places, stage, entry, key, cache):
-                    outcomes.append(StageRun(stage.name, False, 0.0, entry.rows(stage.makes)))
-                else:
-                    for path in stage.further_files(places) if stage.name in forced else ():
-                        storage.remove(path)
-                    its = opened(engine if stage.large else HERE)
-                    content = functools.partial(ledger.content, cache=cache)
-                    outcomes.append(_make(places, settings, stage, key, its, progress, content))
+            def bring_up_to_date() -> list[StageRun]:
+                log, outcomes, keys = places.build / "ledger.jsonl", list[StageRun](), dict[str, Key]()
+                for stage in wanted:
+                    keys[stage.name] = key = _key(places, settings, stage, keys, cache)
+                    entry = ledger.last(ledger.read(log), stage.name)
+                    if entry and stage.name not in forced and _is_current(places, stage, entry, key, cache):
+                        outcomes.append(StageRun(stage.name, False, 0.0, entry.rows(stage.makes)))
+                    else:
+                        for path in stage.further_files(places) if stage.name in forced else ():
+                            storage.remove(path)
+                        its = opened(engine if stage.large else HERE)
+                        content = functools.partial(ledger.content, cache=cache)
+                        outcomes.append(_make(places, settings, stage, key, its, progress, content))
+                return outcomes
+
+            outcomes = _without_damage(places, bring_up_to_date)
         if places.far:
             places.far.complete()
         storage.write_text(places.build / ".files.json", json.dumps(cache, indent=0, sort_keys=True))
@@ -109,6 +115,31 @@ def _sweep(places: Places) -> None:
         storage.remove(leftover)
     if places.far:
         places.far.sweep()
+
+
+def _remove_damaged(places: Places) -> None:
+    """Remove tables that are not what was written, so that their stages make them again."""
+    from covmis_build import checked_parquet
+
+    for path in places.build.glob("*.parquet"):
+        try:
+            checked_parquet.check_again(path)
+        except DamagedTable:
+            storage.remove(path)
+
+
+def _without_damage(places: Places, act: Callable[[], T]) -> T:
+    """Do this; when it meets a damaged file that a stage makes, such as a part of the store, remove the file and begin again."""
+    removed = set[Path]()
+    while True:
+        try:
+            return act()
+        except DamagedTable as error:
+            path = Path(error.file)
+            if path in removed or not path.is_relative_to(places.build):
+                raise
+            removed.add(path)
+            storage.remove(path)
 
 
 def current(places: Places, settings: Settings) -> dict[str, bool]:
@@ -279,9 +310,8 @@ def _make(
 def _write(table: Table | pd.DataFrame, name: str, path: Path) -> TableFacts:
     """Write one table before renaming. Returns rows, bytes and content hash."""
     import pandas as pd
-    import pyarrow.parquet as pq
 
-    from covmis_build import tables
+    from covmis_build import checked_parquet, tables
     from covmis_build.engine.duck import write_blocks
 
     schema = _schema(name)
@@ -290,8 +320,7 @@ def _write(table: Table | pd.DataFrame, name: str, path: Path) -> TableFacts:
             write_blocks(iter([tables.fit(table, schema, name)]), schema, beside)
         else:
             write_blocks((tables.fit(block, schema, name) for block in _blocks(table)), schema, beside)
-    rows = pq.read_metadata(path).num_rows
-    return TableFacts(rows, path.stat().st_size, ledger.content(path, {}))
+    return TableFacts(checked_parquet.rows_in(path), path.stat().st_size, ledger.content(path, {}))
 
 
 def _blocks(table: Table) -> Iterator[pa.Table]:
@@ -313,6 +342,11 @@ def _read_cache(places: Places) -> dict[str, list[Any]]:
         return dict(json.loads(path.read_text())) if path.exists() else {}
     except (ValueError, OSError):
         return {}  # only a cache of hashes: without it they are computed again
+
+
+def damaged_inputs(places: Places) -> list[Path]:
+    """Return files that stages have read, such as those of the archive, whose bytes changed although nobody wrote to them."""
+    return ledger.damaged(_read_cache(places))
 
 
 def _version() -> str:

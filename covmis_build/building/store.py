@@ -5,9 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-import pyarrow.parquet as pq
-
-from covmis_build import storage
+from covmis_build import checked_parquet, storage
 from covmis_build.archive.parts import Facts, Parts
 from covmis_build.errors import InputError, counted
 
@@ -32,8 +30,7 @@ def _facts_of(places: Places) -> dict[str, Facts]:
     path = places.table("parts")
     if not path.exists():
         return {}
-    # `read_table` would load Arrow's datasets, which takes longer than everything else here
-    with pq.ParquetFile(path) as file:
+    with checked_parquet.reading(path) as file:
         rows = file.read(["part", *Facts._fields]).to_pylist()
     return {row.pop("part"): Facts(**row) for row in rows}
 
@@ -62,7 +59,7 @@ def store_of(places: Places, engine: Engine) -> Store:
 def copies(places: Places) -> int:
     """Return the number of rows that repeat another row's post; 0 before the first run."""
     path = places.table("older_copies")
-    return int(pq.read_metadata(path).num_rows) if path.exists() else 0
+    return checked_parquet.rows_in(path) if path.exists() else 0
 
 
 def counted_posts(places: Places, settings: Settings) -> CountedPosts:
@@ -72,7 +69,7 @@ def counted_posts(places: Places, settings: Settings) -> CountedPosts:
     parts, options = files_here(places), settings.retrieval
     if not parts:
         raise InputError("the archive has no files", remedy="Put posts into data/archive")
-    with pq.ParquetFile(places.table("older_copies")) as file:
+    with checked_parquet.reading(places.table("older_copies")) as file:
         older = file.read()
     return CountedPosts(parts, older, Counting(options.reposts == "keep", *options.span), _unread(places))
 
@@ -91,7 +88,7 @@ def words_of(places: Places, settings: Settings, progress: Progress, *, lock: bo
 
 def _unread(places: Places) -> list[str]:
     """Return what could not be read, one sentence per file."""
-    with pq.ParquetFile(places.table("intake")) as file:
+    with checked_parquet.reading(places.table("intake")) as file:
         seen = file.read(["file", "outcome", "reason", "count"]).to_pylist()
     lines: dict[str, int] = {}
     for row in seen:

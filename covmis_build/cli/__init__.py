@@ -46,7 +46,7 @@ GROUPS = (
 """Files with an `app`: `covmis claims …`. An underscore in the file's name is a hyphen in the command's."""
 
 COMMANDS = {
-    "new": "study", "open": "open", "run": "study", "status": "study", "explain": "study", "doctor": "study", "purge": "study",
+    "new": "study", "open": "open", "run": "study", "status": "study", "explain": "study", "check": "study", "doctor": "study", "purge": "study",
     "sample": "estimate", "estimate": "estimate", "agreement": "round", "release": "release",
     "hydrate": "release", "verify": "release", "export": "open",
 }  # fmt: skip

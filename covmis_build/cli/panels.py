@@ -16,7 +16,7 @@ PANELS = {
     "Results": ("estimate", "recall", "explain", "export"),
     "Publish": ("release", "verify", "hydrate"),
     "Judge systems": ("evaluate", "model", "dataset"),
-    "Maintain": ("doctor", "purge"),
+    "Maintain": ("check", "doctor", "purge"),
 }
 """The commands of the program, in the order in which a study needs them."""
 

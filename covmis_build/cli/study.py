@@ -57,5 +57,6 @@ def new(
 run = made("run")
 status = made("status")
 explain = made("explain")
+check = made("check")
 doctor = made("doctor")
 purge = made("purge")

@@ -7,7 +7,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from covmis_build import records, storage, tables
+from covmis_build import checked_parquet, records, storage, tables
 from covmis_build.errors import InputError, doubted
 from covmis_build.files.contents import bytes_of
 from covmis_build.files.frames import read_parquet
@@ -43,11 +43,9 @@ def write_corpus(path: Path, corpus: pd.DataFrame, *, text: bool) -> None:
     elif path.suffix == ".jsonl":
         storage.write_text(path, "".join(_line(row) for row in kept.to_dict("records")))
     elif path.suffix == ".parquet":
-        import pyarrow.parquet as pq
-
         table = tables.conform(corpus, "corpus").select(list(kept.columns))
         with storage.replacing(path) as beside:
-            pq.write_table(table, beside, compression="zstd")
+            checked_parquet.write(beside, table)
     else:
         raise InputError("is no format of a corpus", file=path, remedy="Use .csv, .jsonl or .parquet")
 

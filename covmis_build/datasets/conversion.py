@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from covmis_build import storage, tables
+from covmis_build import checked_parquet, storage, tables
 from covmis_build.datasets.catalogue import find, known
 from covmis_build.datasets.labels import SCHEMES
 from covmis_build.datasets.mapping import map_labels
@@ -166,9 +166,7 @@ def write(frame: pd.DataFrame, path: Path) -> None:
         lines = (json.dumps(row, ensure_ascii=True) + "\n" for row in frame.to_dict("records"))
         storage.write_text(path, "".join(lines))
     elif path.suffix == ".parquet":
-        import pyarrow.parquet as pq
-
         with storage.replacing(path) as beside:
-            pq.write_table(tables.arrow(frame), beside, compression="zstd")
+            checked_parquet.write(beside, tables.arrow(frame))
     else:
         raise InputError("is no format to write", file=path, remedy="Use .csv, .jsonl or .parquet")

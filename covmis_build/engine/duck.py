@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, Self, cast
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from covmis_build import tables
+from covmis_build import checked_parquet, tables
 from covmis_build.children import follow
 from covmis_build.engine.port import each_block, quiet
 from covmis_build.errors import InputError
@@ -51,7 +50,7 @@ class ParquetTable:
     @property
     def schema(self) -> pa.Schema:
         """The columns."""
-        schema = pq.read_schema(self.files[0])
+        schema = checked_parquet.schema_of(self.files[0])
         return pa.schema([schema.field(name) for name in self.columns]) if self.columns else schema
 
     def select(self, columns: Sequence[str]) -> ParquetTable:
@@ -61,7 +60,7 @@ class ParquetTable:
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Return all rows in blocks."""
         for path in self.files:
-            with pq.ParquetFile(path) as file:
+            with checked_parquet.reading(path) as file:
                 yield from file.iter_batches(batch_size=BLOCK, columns=list(self.columns) or None)
 
     def to_arrow(self) -> pa.Table:
@@ -79,14 +78,15 @@ class ParquetTable:
 
     def __len__(self) -> int:
         """Count the rows from the files' footers."""
-        return sum(pq.read_metadata(path).num_rows for path in self.files)
+        return sum(map(checked_parquet.rows_in, self.files))
 
 
 def write_blocks(
     blocks: Iterator[pa.Table], schema: pa.Schema, path: Path, *, compression: str = "zstd"
 ) -> None:
     """Write blocks of rows as one Parquet file, which depends only on the rows, not on the blocks."""
-    with pq.ParquetWriter(path, schema, compression=compression) as writer:
+    temporary = compression == SCRATCH
+    with checked_parquet.writing(path, schema, temporary=temporary, compression=compression) as writer:
         waiting: list[pa.Table] = []
         rows = 0
         for block in blocks:
@@ -150,7 +150,7 @@ class Task(NamedTuple):
 
 
 def _rows(task: Task) -> pa.Table:
-    with pq.ParquetFile(task.source) as file:
+    with checked_parquet.reading(task.source, whole=False) as file:  # `map` has checked it
         group, skipped = 0, 0
         while skipped + file.metadata.row_group(group).num_rows <= task.start:
             skipped += file.metadata.row_group(group).num_rows
@@ -269,7 +269,7 @@ class DuckEngine:
         tasks, handle = list[Task](), self._on_disk(source)
         for path in handle.files:
             start = 0
-            with pq.ParquetFile(path) as file:
+            with checked_parquet.reading(path) as file:
                 for group in range(file.num_row_groups):
                     size, step = file.metadata.row_group(group).num_rows, rows or BLOCK
                     tasks += [
@@ -323,13 +323,11 @@ class DuckEngine:
             import duckdb
 
             for name, handle in tables.items():
-                files = ", ".join(
-                    "'" + str(path).replace("'", "''") + "'" for path in self._on_disk(handle).files
-                )
+                files = checked_parquet.listed(self._on_disk(handle).files)
                 chosen = (
                     ", ".join(handle.columns) if isinstance(handle, ParquetTable) and handle.columns else "*"
                 )
-                connection.execute(f"CREATE TEMP VIEW {name} AS SELECT {chosen} FROM read_parquet([{files}])")
+                connection.execute(f"CREATE TEMP VIEW {name} AS SELECT {chosen} FROM read_parquet({files})")
             try:
                 reader = connection.sql(query).to_arrow_reader(BLOCK)
                 return self._keep((pa.Table.from_batches([batch]) for batch in reader), reader.schema)

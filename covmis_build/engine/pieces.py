@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from covmis_build import storage
+from covmis_build import checked_parquet, storage
 from covmis_build.addresses import Address, place
 from covmis_build.engine.duck import BLOCK
 from covmis_build.engine.port import each_block, quiet
@@ -85,7 +84,7 @@ def opened(batch: pa.RecordBatch, names: list[str]) -> Iterator[pa.Table]:
         if not piece["file"]:
             yield unpacked(piece["content"]).select(names)
             continue
-        with pq.ParquetFile(here(piece["file"])) as file:
+        with checked_parquet.reading(here(piece["file"]), whole=False) as file:
             group = piece["row_group"]
             for number in range(file.num_row_groups) if group == WHOLE else [group]:
                 yield file.read_row_group(number, names, use_threads=False)
@@ -103,6 +102,7 @@ def here(name: str) -> Path:
     copy = Path(SparkFiles.getRootDirectory(), f"{key}.parquet")
     if not copy.exists():
         storage.fetch(far, copy)
+        checked_parquet.check(copy)
     return copy
 
 

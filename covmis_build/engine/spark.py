@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Literal, Self, cast
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from covmis_build import tables
+from covmis_build import checked_parquet, tables
 from covmis_build.addresses import Address
 from covmis_build.engine import spark_workers
 from covmis_build.engine.duck import BLOCK, write_blocks
@@ -287,7 +287,7 @@ class SparkEngine:
                 names, groups, counts = [*names, str(source)], [*groups, WHOLE], [*counts, -1]
                 continue
             name = self._name_for_workers(source)
-            with pq.ParquetFile(source) as file:
+            with checked_parquet.reading(source) as file:
                 own = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
             names += [name] * len(own)
             groups += range(len(own))

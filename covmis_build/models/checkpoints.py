@@ -115,7 +115,7 @@ def fingerprint(path: str) -> str:
     folder = Path(path)
     if not folder.is_dir():
         return f"hub:{path}"
-    state = tuple((file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in _files(folder))
+    state = tuple((file.name, *storage.state_of(file)) for file in _files(folder))
     kept = _known.get(str(folder))
     if kept is None or kept[0] != state:
         summed = hashlib.sha256()

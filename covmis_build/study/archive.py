@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from covmis_build import tables
+from covmis_build import checked_parquet, tables
 from covmis_build.archive.store import POSTS
 from covmis_build.building.store import files_here, files_of
 from covmis_build.engine.port import quiet
@@ -12,7 +12,6 @@ from covmis_build.errors import InputError, counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     import duckdb
     import pandas as pd
@@ -42,9 +41,13 @@ class ArchivePosts:
         import duckdb
 
         connection = quiet(duckdb.connect())
-        connection.execute(f"CREATE VIEW store AS SELECT * FROM read_parquet({_listed(self.parts)})")
+        connection.execute(
+            f"CREATE VIEW store AS SELECT * FROM read_parquet({checked_parquet.listed(self.parts)})"
+        )
         connection.execute("CREATE VIEW copies AS FROM store")
-        connection.execute(f"CREATE VIEW older AS SELECT * FROM read_parquet({_listed([self._older])})")
+        connection.execute(
+            f"CREATE VIEW older AS SELECT * FROM read_parquet({checked_parquet.listed([self._older])})"
+        )
         connection.execute(f"CREATE VIEW posts AS {POSTS}")
         return connection.sql(query)
 
@@ -52,6 +55,8 @@ class ArchivePosts:
         """Return every imported row as an Arrow dataset, which loads lazily."""
         import pyarrow.dataset
 
+        for path in self.parts:
+            checked_parquet.check(path)
         return pyarrow.dataset.dataset([str(path) for path in self.parts])
 
     def to_pandas(self, columns: Sequence[str] = (), where: str = "") -> pd.DataFrame:
@@ -68,8 +73,3 @@ class ArchivePosts:
 
     def __repr__(self) -> str:
         return f"<{counted(len(self), 'posts')} of an archive: .sql(…), .arrow(), .to_pandas(columns, where)>"
-
-
-def _listed(paths: Sequence[Path]) -> str:
-    quoted = (str(path).replace("'", "''") for path in paths)
-    return "[" + ", ".join(f"'{path}'" for path in quoted) + "]"

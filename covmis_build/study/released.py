@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from covmis_build.annotation import round_folder
 from covmis_build.annotation.frozen_items import for_people
+from covmis_build.annotation.json_records import read_json
 from covmis_build.annotation.newest import newest
 from covmis_build.annotation.report_files import read_figure
 from covmis_build.building.flow import flow
@@ -77,7 +77,7 @@ def _round_facts(round_: RoundFolder) -> RoundFacts:
 
 
 def _items_with_two_labels(report: Path) -> int:
-    return int(round_folder.read_json(report).get("items_with_two_labels") or 0) if report.exists() else 0
+    return int(read_json(report).get("items_with_two_labels") or 0) if report.exists() else 0
 
 
 def _coefficient(report: Path, name: str) -> Coefficient | None:

@@ -86,6 +86,7 @@ VERBS = {
     ),
     "explain": Verb(f"{_STUDY}explain"),
     "purge": Verb(f"{_STUDY}purge", half_purged=True),
+    "check": Verb(f"{_STUDY}check_files"),
     "doctor": Verb("study.doctor:doctor"),
     "claims import": Verb(
         f"{_STUDY}import_claims",

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-import pyarrow.parquet as pq
 
 from covmis_build import storage, tables
 from covmis_build.annotation.newest import newest
@@ -187,7 +186,7 @@ def _check_rounds(manifest: Manifest, files: Mapping[str, bytes], release: Path 
         expected = make_corpus(gold, frozen, Release(), purged=manifest.purged)
         settings, _ = settings_of_rounds(today, rounds)
         built = {
-            name: tables.frame(pq.read_table(places.table(name)))
+            name: storage.read_table(places.table(name), name)
             for name in TABLES
             if places.table(name).exists()
         }

@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, quote
 from anyio import from_thread
 from starlette.responses import HTMLResponse, RedirectResponse
 
-from covmis_build import __version__
+from covmis_build import __version__, storage
 from covmis_build.errors import CovmisError, InputError
 from covmis_build.report.page import environment_of, in_prose
 from covmis_build.study import verbs
@@ -117,7 +117,7 @@ class Bench:
         """A figure, made again when one of these files has changed; a refusal is never kept."""
         with self._locks[name]:
             state = [
-                (str(path), (about := path.stat()).st_mtime_ns, about.st_size)
+                (str(path), storage.state_of(path))
                 for pattern in ("study.toml", *files)
                 for path in sorted(self.folder.glob(pattern))
                 if path.is_file()

@@ -9,6 +9,7 @@ from urllib.parse import quote
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import PlainTextResponse
 
+from covmis_build import storage
 from covmis_build.errors import CovmisError, UnknownName
 from covmis_build.study.keywords import Claim, marked_posts, tuned
 from covmis_build.workbench.bench import STORE, Bench, back_to, bench_of, blocks_of, form_of
@@ -49,7 +50,7 @@ def posts(request: Request) -> Response:
         if about.st_size > LARGE and not asked.get("look"):
             shown["large"] = about.st_size
         else:
-            same = f"look {name} {about.st_mtime_ns} {about.st_size}"
+            same = f"look {name} {storage.state_of(path)}"
             try:
                 shown["look"] = bench.keep(same, (), lambda: study.look(path))
             except CovmisError as error:

@@ -30,6 +30,7 @@ from covmis_build.annotation.channels.label_studio import tasks
 from covmis_build.annotation.channels.label_studio.client import Gone
 from covmis_build.annotation.channels.label_studio.label_config import label_config
 from covmis_build.annotation.frozen_items import by_item
+from covmis_build.annotation.json_records import read_json
 from covmis_build.annotation.pull import two_channels
 from covmis_build.errors import InputError, counted
 
@@ -301,7 +302,7 @@ def _known(round_: RoundFolder) -> _Known:
     if not path.exists():
         return _Known()
     try:
-        return msgspec.convert(record.read_json(path), _Known)
+        return msgspec.convert(read_json(path), _Known)
     except msgspec.ValidationError as error:
         raise InputError(
             f"is not as covmis writes it: {error}", file=path, remedy="Restore it from a copy"
