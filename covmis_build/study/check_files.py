@@ -136,8 +136,8 @@ def _remedy(places: Places, path: Path) -> str:
         return f"remove it: {AGAIN}"  # a run does not read parts of the store that it does not need
     if path.is_relative_to(places.build):
         return AGAIN
-    made = path.name in {"labels.parquet", "decisions.parquet"} and label_lines.files(path.parent)
-    return FROM_LINES if made else RESTORE
+    from_lines = path.name in {"labels.parquet", "decisions.parquet"} and label_lines.files(path.parent)
+    return FROM_LINES if from_lines else RESTORE
 
 
 def _records(places: Places) -> Iterator[tuple[Path, Callable[[Path], Any]]]:

@@ -389,7 +389,7 @@ class Study:
         return price_of_ids(self, file, Wanted(**options))
 
     def check_files(self) -> CheckedFiles:
-        """Read every table, record and post file, and say which are damaged.
+        """Read all tables, records and posts; say what is damaged.
 
         A failing disk or a careless copy changes bytes unseen. Says of each damaged file what makes it right: `covmis run`
         makes tables again; what people recorded must come from a copy. Changes nothing. Exit code 1 if a file is damaged.
