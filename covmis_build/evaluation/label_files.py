@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ from covmis_build.files.table import Switches, list_of
 from covmis_build.files.workbook import KEPT_DIGITS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     import pandas as pd
 
@@ -122,20 +123,20 @@ class Labelled:
             error.row = self.row(marks.index(True) + 1) if True in marks else ""
             raise
 
-    def check_labels(self, declared: Sequence[str]) -> None:
+    def check_labels(self, declared: Sequence[str], *, predicted: bool = False) -> None:
         """Refuse undeclared labels; an empty cell is no label."""
-        for number, label in enumerate(self.labels(), 1):
-            word = "" if is_empty(label) else as_label(label)
+        words = ["" if is_empty(label) else as_label(label) for label in self.labels()]
+        for number, word in enumerate(words, 1):
             if word and word not in declared:
                 raise InputError(
                     f"has the unknown label '{word}'",
                     file=self.file,
                     row=self.row(number),
-                    remedy=nearest(word, declared),
+                    remedy=remedy_for(word, declared, words) if predicted else nearest(word, declared),
                 )
         for name in self.rivals:
-            words = {as_label(cell) for cell in self.table[name] if not is_empty(cell)}
-            if words and words <= set(declared):
+            cells = {as_label(cell) for cell in self.table[name] if not is_empty(cell)}
+            if cells and cells <= set(declared):
                 raise _two_columns(self.file, [self.label_column, name])
 
     def whole_ids(self, column: str) -> list[str]:
@@ -161,6 +162,11 @@ class Labelled:
                 )
         return [item[:-2] for item in ids]
 
+    def renamed(self, name_of: Callable[[Any], Any]) -> Labelled:
+        """Return the table with other names for its labels."""
+        names = [name_of(cell) for cell in self.table[self.label_column]]
+        return replace(self, table=self.table.assign(**{self.label_column: names}))
+
     def column(self, name: str) -> list[Any]:
         """Return another column; a missing one is an error."""
         if name not in self.table.columns:
@@ -180,6 +186,28 @@ def is_empty(cell: Any) -> bool:
 def as_label(cell: Any) -> str:
     """Return a label as stripped text; 1.0 (1 in a column with gaps) becomes 1."""
     return str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell).strip()
+
+
+def other_case(words: Iterable[str], labels: Sequence[str]) -> str:
+    """Return options that map words to the labels from which they differ by case alone."""
+    of = {label.casefold(): label for label in labels}
+    alike = {word: of[word.casefold()] for word in words if word not in labels and word.casefold() in of}
+    return " ".join(f"--map {shlex.quote(f'{word}={label}')}" for word, label in alike.items())
+
+
+def remedy_for(word: str, labels: Sequence[str], words: Iterable[str] = ()) -> str:
+    """Say what can be done about a system's answer that is none of the labels: name what it means, or count it.
+
+    >>> remedy_for("AGAINST", ["favor", "against"], ["AGAINST", "Favor", "none"])
+    'If they mean the same: --map AGAINST=against --map Favor=favor (map=); or count what is no label: --invalid wrong (invalid=)'
+    """
+    told = other_case([word, *words], labels)
+    known = (
+        f"If they mean the same: {told} (map=)"
+        if told
+        else f"{nearest(word, labels)}; say what it means: --map '{word}=LABEL' (map=)"
+    )
+    return f"{known}; or count what is no label: --invalid wrong (invalid=)"
 
 
 def label_set(values: Iterable[Any], file: Path | str) -> list[str]:
