@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from covmis_build.errors import InputError, counted, nearest
-from covmis_build.evaluation.label_files import as_label, is_empty, other_case, remedy_for
+from covmis_build.evaluation.label_files import as_label, is_empty, other_spellings, remedy_for
 from covmis_build.stats.confusion import cell_codes
 
 if TYPE_CHECKING:
@@ -78,8 +78,8 @@ class JoinedLabels:
                     f"{words.total():,} of {items:,} answers of {name} ({words.total() / items:.1%}{several}) are none of the "
                     f"labels, and count as wrong: {told}{' …' if len(words) > 3 else ''}."
                 )
-                if alike := other_case(words, self.labels):
-                    yield f"Some differ from labels by case alone. If they mean the same: {alike} (map=)."
+                if alike := other_spellings(words, self.labels):
+                    yield f"Some differ from labels by case or punctuation alone. If they mean the same: {alike} (map=)."
 
     @property
     def shape(self) -> tuple[int, int]:

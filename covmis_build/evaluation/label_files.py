@@ -22,6 +22,7 @@ from covmis_build.files.ids import NO_LABELS, check_ids, check_rounded
 from covmis_build.files.reading import Sheet, read_table, report
 from covmis_build.files.table import Switches, list_of
 from covmis_build.files.workbook import KEPT_DIGITS
+from covmis_build.label_words import label_meant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -188,10 +189,9 @@ def as_label(cell: Any) -> str:
     return str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell).strip()
 
 
-def other_case(words: Iterable[str], labels: Sequence[str]) -> str:
-    """Return options that map words to the labels from which they differ by case alone."""
-    of = {label.casefold(): label for label in labels}
-    alike = {word: of[word.casefold()] for word in words if word not in labels and word.casefold() in of}
+def other_spellings(words: Iterable[str], labels: Sequence[str]) -> str:
+    """Return options that map words to the labels from which they differ by case or punctuation alone."""
+    alike = {word: label for word in words if word not in labels and (label := label_meant(word, labels))}
     return " ".join(f"--map {shlex.quote(f'{word}={label}')}" for word, label in alike.items())
 
 
@@ -201,7 +201,7 @@ def remedy_for(word: str, labels: Sequence[str], words: Iterable[str] = ()) -> s
     >>> remedy_for("AGAINST", ["favor", "against"], ["AGAINST", "Favor", "none"])
     'If they mean the same: --map AGAINST=against --map Favor=favor (map=); or count what is no label: --invalid wrong (invalid=)'
     """
-    told = other_case([word, *words], labels)
+    told = other_spellings([word, *words], labels)
     known = (
         f"If they mean the same: {told} (map=)"
         if told

@@ -232,7 +232,7 @@ def test_answers_that_are_no_labels_are_refused_named_or_counted() -> None:
         InputError, match=r"label '\?'. Allowed: a, b, c; say what it means: --map '\?=LABEL'"
     ):
         score(gold, {"s": said}, map=names)
-    with pytest.raises(UnknownName, match="map: no label is called 'non'. Did you mean 'none'"):
+    with pytest.raises(UnknownName, match=r"map: no label is called 'non'. Did you mean 'none'"):
         score(gold, {"s": said}, map={"non": "c"})
     scores = scoring(gold, {"s": said, "t": gold}, map=names, invalid="wrong")
     truth, answers = gold["label"], said["prediction"].map(names | {"?": "?"})
