@@ -18,7 +18,12 @@ if TYPE_CHECKING:
     from covmis_build.study.evaluate import FilesToScore
 
 SeedOption = Annotated[int, Option(help="The seed of all random numbers.")]
-IdOption = Annotated[str, Option("--id", metavar="COLUMN", help="The column of ids (default: found).")]
+IdOption = Annotated[
+    str,
+    Option(
+        "--id", metavar="COLUMN", help="The column of ids (default: found); of pairs both: claim_id,post_id."
+    ),
+]
 LevelOption = Annotated[float, Option(min=0.5, max=0.999, help="Confidence level.")]
 OutOption = Annotated[
     list[Path] | None,

@@ -158,6 +158,7 @@ def gold_and_systems(
 ) -> GoldAndSystems:
     """Read gold and systems in any form. `id` and `label` name columns of tables, which are otherwise detected.
 
+    Items that are pairs, such as a post for each of several claims, have an `id` of several columns: `claim_id,post_id`.
     `map` says what a label of these is called here; one that occurs nowhere is refused.
     """
     for what, labels in (("gold", gold), ("systems", systems)):
@@ -167,6 +168,7 @@ def gold_and_systems(
                 remedy="Give a file, a DataFrame, a Series, a dict or a list",
             )
     table = _table(gold, "gold", id or "", label or "", predicted=False)
+    of_pairs = id if id and "," in id else ""
     names = Names(map or {})
     of_gold: Any = gold if table is not None else names.of(gold)
     if table is not None:
@@ -178,7 +180,7 @@ def gold_and_systems(
         runs = predictions if _are_runs(predictions) else [predictions]
         own = [
             names.of(run)
-            if (read := _table(run, name, "", "", predicted=True, labels=known)) is None
+            if (read := _table(run, name, of_pairs, "", predicted=True, labels=known)) is None
             else read.renamed(names)
             for run in runs
         ]

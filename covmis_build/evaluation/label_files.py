@@ -345,7 +345,7 @@ def labelled(
     source, table = _parts(given)
     if table.empty:
         raise InputError("has no rows", file=file, remedy="At least one labelled item is expected")
-    table = _plainly_named(table, {id_column, label_column})
+    table = _with_pairs(file, _plainly_named(table, {*id_column.split(","), label_column}), id_column)
     names = [str(name) for name in table.columns]
     for wanted in (id_column, label_column):
         if wanted and wanted not in names:
@@ -476,6 +476,21 @@ def _plainly_named(table: pd.DataFrame, kept: set[str]) -> pd.DataFrame:
     own = {folded(known): known for known in IDS if known not in table.columns}
     names = {name: own.get(folded(str(name)), name) for name in table.columns if name not in kept}
     return table.rename(columns=names)
+
+
+def _with_pairs(file: Path | str, table: pd.DataFrame, id_column: str) -> pd.DataFrame:
+    """Add the ids of pairs, if `id_column` names several columns (`claim_id,post_id`): their values with `|` between them."""
+    names = id_column.split(",")
+    if len(names) < 2 or id_column in table.columns:
+        return table
+    for name in names:
+        if name not in table.columns:
+            raise UnknownName(
+                f"lacks the column '{name}'", file=file, remedy=nearest(name, map(str, table.columns))
+            )
+    cells = table[names].itertuples(index=False, name=None)
+    ids = ["" if any(map(is_empty, row)) else "|".join(as_label(cell) for cell in row) for row in cells]
+    return table.assign(**{id_column: ids})
 
 
 def with_gold_id_name(gold: Labelled, system: Labelled) -> Labelled:
