@@ -5,8 +5,6 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from starlette.concurrency import run_in_threadpool
-
 from covmis_build.errors import InputError
 from covmis_build.study.written_settings import SHOWN, changed_settings, typed_over, written_settings
 from covmis_build.workbench.bench import back_to, bench_of, form_of
@@ -52,7 +50,7 @@ async def save(request: Request) -> Response:
     try:
         changes = changed_settings(study.settings, form)
         if changes:
-            await run_in_threadpool(lambda: study.change(**changes))
+            await bench.write(study.change, **changes)
     except InputError as error:
         return _page(request, typed_over(form), bench.sentence_of(error))
     if changes:
