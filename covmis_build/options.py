@@ -122,6 +122,12 @@ class Labels:
     automatic: Annotated[
         dict[str, str], says("query types whose posts get this label without annotation; {} for none")
     ] = field(default_factory=lambda: {"fact_check_url": "against"})
+    aliases: Annotated[
+        dict[str, tuple[str, ...]],
+        says(
+            'what people and models write for a label, e.g. { favor = ["für", "a favor"] }; case, punctuation and "favour" need none'
+        ),
+    ] = field(default_factory=dict)
     changes: Annotated[
         tuple[LabelChange, ...],
         says(

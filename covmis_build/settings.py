@@ -15,6 +15,7 @@ import msgspec
 
 from covmis_build.addresses import Address, place
 from covmis_build.errors import InputError, nearest
+from covmis_build.label_words import bare, label_meant
 from covmis_build.options import (
     KINDS,
     MACHINE,
@@ -291,6 +292,25 @@ def _labels(labels: Labels) -> Iterator[InputError]:
             yield InputError(
                 f"[labels] automatic: '{kind}' is not a kind of query", remedy=nearest(kind, KINDS)
             )
+    yield from _aliases(labels)
+
+
+def _aliases(labels: Labels) -> Iterator[InputError]:
+    """Check that an alias means one label. Labels that were renamed or left out may keep theirs, for open rounds."""
+    known = [*labels.values, *(change.from_ for change in labels.changes)]
+    meant: dict[str, str] = {}
+    for label, names in labels.aliases.items():
+        if label not in known:
+            yield InputError(f"[labels.aliases] '{label}' is not a label", remedy=nearest(label, known))
+        for name in names:
+            own = label_meant(name, labels.values, keys=labels.keys)
+            twin = meant.setdefault(bare(name), label) if own in {"", label} else own
+            if not name.strip() or bare(name) in {"skip", "skipped"}:
+                yield InputError(f"[labels.aliases] {label}: '{name}' cannot be an alias")
+            elif twin != label:
+                yield InputError(
+                    f"[labels.aliases] '{name}' means {twin} and {label}", remedy="Give it to one label"
+                )
 
 
 def _changes(labels: Labels) -> Iterator[InputError]:
@@ -365,7 +385,11 @@ HEAD = """\
 """
 
 
-LISTS_OF_TABLES = {"columns": "retrieval.columns", "changes": "labels.changes"}
+OWN_TABLES = {
+    "columns": "[[retrieval.columns]]",
+    "changes": "[[labels.changes]]",
+    "aliases": "[labels.aliases]",
+}
 """Settings that are tables of their own: an empty one is not written, because a table could not be added to it."""
 
 
@@ -383,8 +407,8 @@ def _lines(options: Any, *, explained: bool) -> Iterator[str]:
             yield from ("", f"[{option.name}]", *_lines(value, explained=explained))
             continue
         line = f"{option.name} = {toml({} if value is None else value)}"
-        if explained and option.name in LISTS_OF_TABLES and not value:
-            line = f"# [[{LISTS_OF_TABLES[option.name]}]]"
+        if explained and option.name in OWN_TABLES and not value:
+            line = f"# {OWN_TABLES[option.name]}"
         yield f"{line:<32}{'' if len(line) < 32 else '  '}# {about}" if explained else line
 
 

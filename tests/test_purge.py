@@ -255,6 +255,26 @@ def test_a_link_leads_to_what_is_purged(folder, tmp_path):
     assert OTHER[2:] in elsewhere.read_text()
 
 
+def test_a_stray_file_beside_sheets_is_cleaned_or_named_and_stops_nothing(folder):
+    """A copy of a sheet loses its row; a damaged copy cannot, and is named until it is gone. All else is purged."""
+    sheets = folder / "annotation/rounds/001/sheets"
+    copy, damaged, other = (sheets / name for name in ("a1 (copy).csv", "a1 (2).csv", "notes.csv"))
+    shutil.copy(sheets / "a1.csv", copy)
+    damaged.write_text(SECRET)
+    other.write_text("call kim")
+    told = covmis(folder, "purge", GONE, fails=1)["problems"]
+    assert [problem.partition(" holds ")[0].rpartition("/")[2] for problem in told] == ["a1 (2).csv"]
+    assert {name.rpartition("/")[2] for name, text in everything(folder).items() if SECRET in text} == {
+        "a1 (2).csv",
+        "purge-journal.jsonl",
+    }
+    assert covmis(folder, "purge", fails=1)["problems"] == told
+    damaged.unlink()
+    assert not covmis(folder, "purge")["problems"]
+    assert copy.exists()
+    assert other.exists()
+
+
 def test_files_of_other_programs_stay_and_are_named(folder, tmp_path):
     theirs = folder / "data/archive/.download.part"
     theirs.write_text("another program's")

@@ -48,7 +48,11 @@ def test_a_new_study_states_every_default(made):
     every = {
         f"{table}.{option.name}" for table, kind in TABLES.items() for option in dataclasses.fields(kind)
     }
-    assert {*stated(made)} == every - {"retrieval.columns", "labels.changes"} | {"title", "seed", "build"}
+    assert {*stated(made)} == every - {"retrieval.columns", "labels.changes", "labels.aliases"} | {
+        "title",
+        "seed",
+        "build",
+    }
 
 
 def test_the_study_at_the_root_differs_where_it_is_meant_to(made):

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-import unicodedata
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.annotation.frozen_items import for_people
 from covmis_build.errors import CheckFailed, counted
+from covmis_build.label_words import bare, label_meant
 from covmis_build.options import is_machine
 from covmis_build.records import Label
 from covmis_build.report.result import Result
@@ -241,7 +241,7 @@ def refuse_unusable(problems: Sequence[Problem], told_before: int = 0) -> None:
 
 
 def checked(answer: Answer, scheme: Labels) -> Answer:
-    """Check an answer against the scheme. Labels match in any case, or by their key.
+    """Check an answer against the scheme. Labels match in any case, by an alias, or by their key.
 
     An unknown label, or a sub-label of another label, makes the answer invalid.
     """
@@ -253,8 +253,7 @@ def checked(answer: Answer, scheme: Labels) -> Answer:
     if not label:
         what = f"unknown label '{answer.label}'" if answer.label else "empty answer"
         return replace(answer, label="", sub_label="", status=Status.INVALID, reason=what)
-    allowed = {name.casefold(): name for name in scheme.sub_labels.get(label, ())}
-    sub = allowed.get(answer.sub_label.strip().casefold(), "")
+    sub = label_meant(answer.sub_label, scheme.sub_labels.get(label, ()))
     if answer.sub_label.strip() and not sub:
         what = f"'{answer.sub_label.strip()}' is not a sub-label of {label}"
         return replace(answer, label="", sub_label="", status=Status.INVALID, reason=what)
@@ -265,25 +264,11 @@ def known_label(text: str, scheme: Labels) -> str:
     """Return the label that the text means, `skip`, or an empty string.
 
     >>> from covmis_build.options import Labels
-    >>> [known_label(text, Labels()) for text in ("Favor", "2", "3.0", "\N{ARABIC-INDIC DIGIT TWO}", " skip ", "favour")]
+    >>> [known_label(text, Labels()) for text in ("Favour.", "2", "3.0", "\N{ARABIC-INDIC DIGIT TWO}", " skip ", "pro")]
     ['favor', 'against', 'neither', 'against', 'skip', '']
     """
-    word = text.strip()
-    known = scheme.values  # noqa: PD011 - not pandas'
-    if word in known:
-        return word
-    folded = {Status.SKIPPED.value: SKIP} | {name.casefold(): name for name in (SKIP, *known)}
-    keys = dict(zip(scheme.keys, known, strict=True))
-    keys = {_plain(key): label for key, label in keys.items()} | keys
-    for said in (word, _plain(word)):
-        if label := folded.get(said.casefold()) or keys.get(said):
-            return label
-    return ""
-
-
-def _plain(text: str) -> str:
-    """Convert digits of any script to 0–9, and a key that a spreadsheet made a number (`3.0`) back to a key."""
-    return re.sub(r"^(\d+)\.0+$", r"\1", "".join(str(unicodedata.decimal(sign, sign)) for sign in text))
+    label = label_meant(text, scheme.values, scheme.aliases, scheme.keys)
+    return label or (SKIP if bare(text) in {SKIP, Status.SKIPPED} else "")
 
 
 def labels_and_keys(scheme: Labels) -> str:

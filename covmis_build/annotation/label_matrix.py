@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from covmis_build.annotation.answers import Phase
 from covmis_build.errors import InputError, nearest
 from covmis_build.files.ids import NO_LABELS, check_ids
+from covmis_build.label_words import label_meant
 from covmis_build.tables import frame_of
 
 if TYPE_CHECKING:
@@ -153,21 +154,20 @@ def _checked(frame: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
 
 
 def _spellings(given: pd.Series, labels: Sequence[str]) -> dict[str, str]:
-    """Map labels in other capitals to the declared ones. Refuses two spellings of an undeclared label."""
-    spelled = {label.casefold(): label for label in labels}
-    others: dict[str, str] = {}
+    """Map labels in other spellings to the declared ones. Refuses two spellings of an undeclared label."""
+    if labels:
+        meant = {label: label_meant(label, labels) for label in given.unique()}
+        return {label: known for label, known in meant.items() if known and known != label}
+    spelled: dict[str, str] = {}
     for label in given.unique():
         known = spelled.setdefault(label.casefold(), label)
-        if known == label or label in labels:
-            continue
-        if not labels:
+        if known != label:
             raise InputError(
                 f"the labels {known} and {label} differ only in capitals",
                 row=_row(given.index[given == label][0]),
                 remedy="Write each label in one way",
             )
-        others[label] = known
-    return others
+    return {}
 
 
 def _text(cell: Any) -> str:

@@ -12,7 +12,7 @@ from covmis_build import storage
 from covmis_build.annotation.answers import Channel
 from covmis_build.annotation.channels.check_words import Owner
 from covmis_build.annotation.channels.offline import offline_page
-from covmis_build.annotation.channels.sheets import CHECK, NO_SHEET, header, read_rows, refuse_unkept, sheet
+from covmis_build.annotation.channels.sheets import NO_SHEET, header, read_rows, refuse_unkept, sheet
 from covmis_build.annotation.round_folder import kind_of, refuse_sealed, sheets_of
 from covmis_build.errors import counted
 from covmis_build.report.result import Result
@@ -97,7 +97,7 @@ def push_sheets(round_: RoundFolder, work: Mapping[str, Sequence[str]], channel:
     for code, wanted in work.items():
         path = round_.sheets / f"{code}.{channel}"
         table = (
-            read_rows(path, [name for name in header(round_.scheme) if name != CHECK])
+            read_rows(path, ("item_id", "claim", "post", "label"), header(round_.scheme))
             if path.exists()
             else NO_SHEET
         )

@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -144,11 +144,13 @@ class RoundFolder:
     folder: Path
     about: About
     sent: tuple[Sending, ...] = ()
+    aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Today's aliases of labels: what came back may have been written before anybody knew of them."""
 
     @classmethod
-    def at(cls, place: Path) -> RoundFolder:
+    def at(cls, place: Path, aliases: Mapping[str, tuple[str, ...]] | None = None) -> RoundFolder:
         """The round in this folder, as its files are now."""
-        return cls(place, _read_about(place / "round.json"), sendings.read(place))
+        return cls(place, _read_about(place / "round.json"), sendings.read(place), aliases or {})
 
     @property
     def number(self) -> str:
@@ -162,8 +164,10 @@ class RoundFolder:
 
     @property
     def scheme(self) -> Labels:
-        """The label scheme at opening time."""
-        return self.about.labels
+        """The label scheme at opening time, with today's aliases of its labels."""
+        own = self.about.labels
+        named = {label: names for label, names in self.aliases.items() if label in own.values}  # noqa: PD011
+        return replace(own, aliases=named)
 
     @property
     def per_item(self) -> int:
@@ -225,7 +229,7 @@ class RoundFolder:
         place = RoundKind.CHECKS.folder(self.folder.parent) / f"{RoundKind.CHECKS}{self.number}"
         if self.kind or not (place / "items.parquet").exists():
             return None
-        return RoundFolder.at(place)
+        return RoundFolder.at(place, self.aliases)
 
     @property
     def asks_relevance(self) -> bool:
@@ -363,7 +367,7 @@ def create(  # noqa: PLR0913 - each is something that round.json says
         round=folder.name,
         pilot=bool(frozen["pilot"].iloc[0]),
         opened_at=now,
-        labels=scheme,
+        labels=replace(scheme, aliases={}),  # a round is read with those of the day
         annotators=list(options.annotators),
         per_item=options.per_item,
         show=list(options.show),
@@ -402,7 +406,7 @@ def note_sent(round_: RoundFolder, guideline: str, *, now: str) -> RoundFolder:
     version = keep_guideline(round_, guideline)
     if not round_.pushed_at or version != round_.guideline:
         sendings.add(round_.folder, [Sending(now, version)])
-    return RoundFolder.at(round_.folder)
+    return RoundFolder.at(round_.folder, round_.aliases)
 
 
 def raise_per_item(round_: RoundFolder, per_item: int) -> RoundFolder:
@@ -535,7 +539,7 @@ def add_lines(round_: RoundFolder, lines: Sequence[Line]) -> int:
             label_lines.add(round_.folder, earlier, name=label_lines.EARLIER)
         label_lines.add(round_.folder, lines)
         if not round_.about.records:
-            now = RoundFolder.at(round_.folder)
+            now = RoundFolder.at(round_.folder, round_.aliases)
             write_about(replace(now, about=msgspec.structs.replace(now.about, records=LINES)))
     write_tables(round_)
     return len(lines)
@@ -673,12 +677,13 @@ def _forget_files(rounds: Path, round_: RoundFolder, items: set[str]) -> None:
     """Remove these items from all sheets and exports. Delete pages and lists that may contain them."""
     from covmis_build.annotation.channels.sheets import without_items
 
-    for path in sorted(path for path in round_.sheets.glob("*") if path.suffix.casefold() in RETURNED_AS):
+    unread = {path for path, _ in unreadable_sheets(round_)}
+    for path in sorted(_sheets(round_) - unread):
         for kept, content in without_items(path, items).items():
             storage.write_bytes(kept, content)
             if kept != path:
                 storage.remove(path)
-    for path in sorted(round_.sheets.glob("*.json")):
+    for path in sorted(set(round_.sheets.glob("*.json")) - unread):
         data = read_json(path)
         data["answers"] = [row for row in data.get("answers", []) if row.get("id") not in items]
         storage.write_text(path, json.dumps(data, indent=1))
@@ -690,6 +695,26 @@ def _forget_files(rounds: Path, round_: RoundFolder, items: set[str]) -> None:
     ]
     for path in [*pages, rounds / "summary.html", rounds / "summary.csv", rounds / "board.html"]:
         storage.remove(path)
+
+
+def unreadable_sheets(round_: RoundFolder) -> list[tuple[Path, InputError]]:
+    """Return files beside the sheets that are none, with the reason: nothing can be taken out of them."""
+    from covmis_build.annotation.channels.sheets import without_items
+
+    unread = []
+    for path in sorted({*_sheets(round_), *round_.sheets.glob("*.json")}):
+        try:
+            if path.suffix == ".json":
+                read_json(path)
+            else:
+                without_items(path, ())
+        except InputError as error:
+            unread.append((path, error))
+    return unread
+
+
+def _sheets(round_: RoundFolder) -> set[Path]:
+    return {path for path in round_.sheets.glob("*") if path.suffix.casefold() in RETURNED_AS}
 
 
 def _forget_remarks(round_: RoundFolder, items: set[str]) -> None:

@@ -56,7 +56,7 @@ def _may_name_posts(path: Path) -> bool:
     return path.name in MAY_NAME_POSTS or path in label_lines.files(path.parent)
 
 
-BY_WORDS = ("build:", "release:", "outputs:")
+BY_WORDS = ("build:", "release:", "outputs:", "sheets:")
 """Places where files are recognised by a purged text's words. The journal keeps the words until they are done."""
 
 OUTSIDE = (
@@ -237,13 +237,18 @@ def forget(
     purged.places.append(("models", len(learned), "trained models removed; train them again"))
     purged.notes += [f"{name}: removed, since it may have been trained on such a post" for name in learned]
     context = partial(forget_context, places.rounds, posts, showing, keys.without_addresses)
+    traces = Traces([*keys.posts, *keys.authors], unfinished.words)
     quoting = purged.attempt("annotation", context, 0)
     blank = purged.attempt("annotation", partial(record.forget, places.rounds, posts), 0)
     purged.places.append(("frozen items", blank, "texts emptied; seals still verify"))
+    stray = partial(_unreadable_sheets, places, traces)
+    for path, error in purged.attempt("annotation", stray, list[tuple[Path, InputError]]()):
+        purged.problems.append(
+            f"sheets: {places.relative(path)} holds something of it and is no sheet ({error.problem}): remove the file, or the post from it"
+        )
     pairs = purged.attempt("recall", partial(forget_pairs, places.rounds, posts), 0)
     purged.places.append(("recall", pairs, "pairs of a frame that were not drawn have lost their id"))
     purged.places.append(("their quotations", quoting, "other posts' items, which keep their own texts"))
-    traces = Traces([*keys.posts, *keys.authors], unfinished.words)
     build = purged.attempt("build", partial(_build, places, traces), 0)
     purged.places.append(("build", build, "tables and indexes removed; `covmis run` rebuilds them"))
     notes = purged.attempt("collect", partial(_notes, places.notes, keys), 0)
@@ -275,6 +280,16 @@ def _half_removed(places: Places) -> list[Path]:
     ]
     kept = ("items.parquet", "labels.parquet", "seal.json", "labels.*.jsonl", "decisions.*.jsonl")
     return [path for path in folders if not any(next(path.glob(name), None) for name in kept)]
+
+
+def _unreadable_sheets(places: Places, traces: Traces) -> list[tuple[Path, InputError]]:
+    """Return files beside sheets that are no sheets and hold something of a purged post, such as a damaged copy."""
+    from covmis_build.annotation import round_folder as record
+
+    unread = [
+        pair for round_ in record.kept_rounds(places.rounds) for pair in record.unreadable_sheets(round_)
+    ]
+    return [(path, error) for path, error in unread if _held(traces, path)]
 
 
 def _lines_rewritten(path: Path, forget: Forget, how: ReadingOptions) -> int:

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from covmis_build.errors import InputError
+from covmis_build.label_words import MARKS, NO_ALIASES, bare, spellings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 
 class AnswerOutcome(StrEnum):
@@ -75,8 +75,6 @@ THINKING = re.compile(r"<(think|thinking|reasoning|analysis)>.*?</\1>", re.DOTAL
 THINKING_OPENS = re.compile(r"<(think|thinking|reasoning|analysis)>", re.IGNORECASE)
 THINKING_CLOSES = re.compile(r"</(think|thinking|reasoning|analysis)>", re.IGNORECASE)
 WHOLE_FIELD = re.compile(rf'"(?:{"|".join(FIELDS)})"\s*:\s*"(?P<label>[^"\\]*)"', re.IGNORECASE)
-MARKS = " \t\r\n*_`'\"“”‘’«»„.,;:!()[]<>#-–—•✅✔️👉\u3002\uff01\uff0c\uff1a\uff1b」「』『"
-"""Characters around a label that have no meaning."""
 
 
 def schema(labels: Sequence[str]) -> dict[str, Any]:
@@ -93,15 +91,17 @@ def schema(labels: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def read_answer(answer: object, labels: Sequence[str]) -> Reading:
-    """Parse an answer: text, a JSON object, or None.
+def read_answer(
+    answer: object, labels: Sequence[str], aliases: Mapping[str, Sequence[str]] = NO_ALIASES
+) -> Reading:
+    """Parse an answer: text, a JSON object, or None. A label may be named by an alias.
 
     >>> read_answer('{"label": "against", "confidence": 0.8}', ["favor", "against"])
     Reading(outcome=<AnswerOutcome.JSON: 'json'>, label='against', confidence=0.8)
     >>> read_answer("Not in favor of it.", ["favor", "against"]).outcome
     <AnswerOutcome.PROSE: 'names a label only within a sentence'>
     """
-    known = _by_folded(labels)
+    known = spellings(labels, aliases)
     if isinstance(answer, dict):
         return _object(answer, known)
     if not isinstance(answer, str) or not answer.strip():
@@ -116,30 +116,6 @@ def read_answer(answer: object, labels: Sequence[str]) -> Reading:
     return _json(text, known) or _words(text, known)
 
 
-def _by_folded(labels: Sequence[str]) -> dict[str, str]:
-    """Return the labels by normalised form. Labels with the same form are refused."""
-    known: dict[str, str] = {}
-    for label in labels:
-        same = known.setdefault(folded(label), label)
-        if same != label or not folded(label):
-            twin = f"'{same}'" if same != label else "punctuation"
-            raise InputError(
-                f"answers cannot tell the label '{label}' from {twin}",
-                remedy="Name labels by different words",
-            )
-    return known
-
-
-def folded(text: str) -> str:
-    """Normalise a label: ignore case and width, `_` and `-` are spaces, and favour is favor.
-
-    >>> folded("**No_Stance**."), folded("Favour")
-    ('no stance', 'favor')
-    """
-    plain = unicodedata.normalize("NFKC", text).strip(MARKS).casefold()
-    return re.sub(r"\bfavour(?=\b|able|s\b)", "favor", " ".join(re.split(r"[\s_\-]+", plain)))
-
-
 def _json(text: str, known: dict[str, str]) -> Reading | None:
     """Parse the JSON objects in a text, if any."""
     readings = [_object(found, known) for found in _objects(text) if _field(found) is not None]
@@ -151,7 +127,7 @@ def _json(text: str, known: dict[str, str]) -> Reading | None:
     if "{" not in text:
         return None
     # truncated JSON: accept only a complete label, including quotes
-    labels = {known.get(folded(match["label"]), "") for match in WHOLE_FIELD.finditer(text)}
+    labels = {known.get(bare(match["label"]), "") for match in WHOLE_FIELD.finditer(text)}
     if len(labels) == 1 and (label := labels.pop()):
         return Reading(AnswerOutcome.JSON, label)
     return Reading(AnswerOutcome.CUT) if re.match(r"\s*(```\w*\s*)?\{", text) else None
@@ -180,16 +156,16 @@ def _object(answer: dict[str, Any], known: dict[str, str]) -> Reading:
     key = _field(answer)
     value = answer.get(key) if key is not None else None
     if isinstance(value, list):
-        if len({folded(str(part)) for part in value}) > 1:
+        if len({bare(str(part)) for part in value}) > 1:
             return Reading(AnswerOutcome.SEVERAL)
         value = value[0] if value else None
-    if not isinstance(value, str) or folded(value) not in known:
+    if not isinstance(value, str) or bare(value) not in known:
         several = isinstance(value, str) and len(_named(value, known)) > 1
         return Reading(AnswerOutcome.SEVERAL if several else AnswerOutcome.NO_LABEL)
     confidence = answer.get("confidence")
     if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
         confidence = None
-    return Reading(AnswerOutcome.JSON, known[folded(value)], confidence)
+    return Reading(AnswerOutcome.JSON, known[bare(value)], confidence)
 
 
 def _words(text: str, known: dict[str, str]) -> Reading:
@@ -199,7 +175,7 @@ def _words(text: str, known: dict[str, str]) -> Reading:
     for number, line in enumerate(lines):
         label = _stated(line, known)
         if label is None and number in {0, len(lines) - 1}:
-            label = known.get(folded(line))
+            label = known.get(bare(line))
         elif label == "":
             return Reading(AnswerOutcome.SEVERAL)
         stated += [label] if label else []
@@ -225,20 +201,23 @@ def _stated(line: str, known: dict[str, str]) -> str | None:
     if match is None:
         return None
     value = match["label"]
-    if folded(value) in known:
-        return known[folded(value)]
+    if bare(value) in known:
+        return known[bare(value)]
     # `Answer: favor (the post says so)`: the rest of the line must not name another label
     first = re.split(r"\s+[-–—(]|[.;,(]\s*|\s+because\b|\s+since\b", value, maxsplit=1, flags=re.IGNORECASE)[
         0
     ]
-    if folded(first) in known:
-        return known[folded(first)] if len(_named(value, known)) == 1 else ""
+    if bare(first) in known:
+        return known[bare(first)] if len(_named(value, known)) == 1 else ""
     return "" if len(_named(value, known)) > 1 else None
 
 
 def _named(text: str, known: dict[str, str]) -> list[str]:
     """Return the labels named in a text as whole words; a longer label hides one within it."""
     plain = re.sub(r"[_\-]", " ", unicodedata.normalize("NFKC", text).casefold()).replace("favour", "favor")
-    longest = sorted(known, key=len, reverse=True)
+    # A name without a letter (the alias "1") is in many texts that do not mean it.
+    longest = sorted(
+        (name for name in known if known[name] == name or any(map(str.isalpha, name))), key=len, reverse=True
+    )
     pattern = "|".join(rf"(?<!\w){re.escape(label)}(?!\w)" for label in longest)
     return list(dict.fromkeys(known[match] for match in re.findall(pattern, " ".join(plain.split()))))

@@ -17,12 +17,13 @@ from covmis_build import keyed
 from covmis_build.characters import whole_in_json
 from covmis_build.errors import InputError
 from covmis_build.files.contents import bytes_of
+from covmis_build.label_words import NO_ALIASES
 from covmis_build.models.answers import read_answer, schema
 from covmis_build.records import independent
 from covmis_build.text.shown import shown_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -167,7 +168,9 @@ def _filled(template: str, values: dict[str, str]) -> str:
     return PLACEHOLDER.sub(lambda place: values[place[1]], template)
 
 
-def read_answers(path: Path, labels: Sequence[str]) -> Answers:
+def read_answers(
+    path: Path, labels: Sequence[str], aliases: Mapping[str, Sequence[str]] = NO_ALIASES
+) -> Answers:
     """Read answers from JSON lines: `item_id` and `answer`, or the output of OpenAI's batch API.
 
     `models.answers` parses the label. Answers without a single label are counted with the reason.
@@ -181,7 +184,7 @@ def read_answers(path: Path, labels: Sequence[str]) -> Answers:
         answered[item] = answer
     good, bad = [], []
     for item, answer in answered.items():
-        reading = read_answer(answer, labels)
+        reading = read_answer(answer, labels, aliases)
         if reading.label:
             good.append((item, reading.label, reading.confidence))
         else:

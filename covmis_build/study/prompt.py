@@ -11,6 +11,7 @@ from covmis_build import storage
 from covmis_build.engine import silent
 from covmis_build.errors import InputError, UnknownName, nearest
 from covmis_build.files.contents import text_of
+from covmis_build.label_words import NO_ALIASES
 from covmis_build.models import asking
 from covmis_build.models.posts import id_column, read_posts
 from covmis_build.models.prompt import (
@@ -165,7 +166,8 @@ class Questions:
 
     def read(self, answers: str | Path, out: str | Path) -> Answered:
         """Read the answers, write predictions, and compare with people if the study has labels."""
-        answered = read_answers(Path(answers), self.labels)
+        aliases = self.study.settings.labels.aliases if self.study else NO_ALIASES
+        answered = read_answers(Path(answers), self.labels, aliases)
         items = [*answered.predictions["item_id"], *answered.failures["item_id"]]
         asked = set(self.items["item_id"].astype(str))
         for item in items:

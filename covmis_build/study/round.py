@@ -64,7 +64,7 @@ class Round(Result):
     @property
     def folder(self) -> RoundFolder:
         """Its folder, as its files are now."""
-        return record.RoundFolder.at(self.place)
+        return record.RoundFolder.at(self.place, self.study.settings.labels.aliases)
 
     def is_opened(self) -> bool:
         """True if the round is there: its items are the last that is written when it is opened."""

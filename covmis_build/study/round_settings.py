@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 GOVERNED = ("labels", "retrieval", "cleaning", "sampling", "annotation")
 NOT_OF_THE_DATA = {
-    "labels": {"changes"},  # says what earlier rounds mean
+    "labels": {"aliases", "changes"},  # how labels are written, and what earlier rounds mean
     "retrieval": {"archive"},  # a path on one machine
     "annotation": {
         "annotators",

@@ -213,8 +213,8 @@ def test_drift_is_seen_in_the_person_who_drifts():
 
 
 def test_bad_input_names_the_row():
-    with pytest.raises(InputError, match=r"row 3: unknown label 'favour'.*favor"):
-        agreement(frame(("1", "a1", "favor"), ("1", "a2", "favour")), labels=LABELS)
+    with pytest.raises(InputError, match=r"row 3: unknown label 'pro'.*favor"):
+        agreement(frame(("1", "a1", "favor"), ("1", "a2", "pro")), labels=LABELS)
     with pytest.raises(InputError, match="row 3: a1 labels the item 1 twice"):
         agreement(frame(("1", "a1", "favor"), ("1", "a1", "favor")), labels=LABELS)
     with pytest.raises(InputError, match="the column annotator is missing"):

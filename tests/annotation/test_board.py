@@ -19,7 +19,7 @@ def folder(tmp_path):
     label_both(tmp_path, differ=lambda item: item[-1] in "13")
     sheet = tmp_path / "annotation" / "rounds" / "001" / "sheets" / "a2.csv"
     rows = rows_of(sheet)
-    rows[0]["label"] = "favour"
+    rows[0]["label"] = "pro"
     rows[-1]["label"] = rows[-1]["comment"] = ""
     write_rows(sheet, rows)
     covmis(tmp_path, "round", "pull", fails=1)
@@ -41,7 +41,7 @@ def test_the_board_has_rounds_people_agreement_disagreements_and_what_needs_an_e
     for words in (
         "Next in round 002: <code>covmis round push</code>", "ask a2 to correct 1 answer", "To correct", "Cohen&#39;s kappa",
         "95% interval over", "Target 0.3 ", "Annotators", "Newest disagreements", "Needs attention",
-        "unknown label &#39;favour&#39;", "Claims with the lowest agreement",
+        "unknown label &#39;pro&#39;", "Claims with the lowest agreement",
     ):  # fmt: skip
         assert words in page, words
     assert HOSTILE not in page

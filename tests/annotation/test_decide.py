@@ -99,7 +99,7 @@ def test_what_cannot_be_decided_is_refused(folder):
     before = labels_of(folder)
     for arguments, why in (
         ((agreed, "favor"), "not a disagreement"), (("nobody|x:1", "favor"), "not a disagreement"),
-        ((item, "favour"), "unknown label"), ((item, ""), "empty answer"),
+        ((item, "pro"), "unknown label"), ((item, ""), "empty answer"),
     ):  # fmt: skip
         with pytest.raises(InputError, match=why):
             round_.decide(*arguments)

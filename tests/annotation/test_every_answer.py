@@ -35,7 +35,7 @@ SAID = {
     "in capitals": ("FAVOR", "", "given"),
     "with a sub-label": ("neither", "unrelated", "given"),
     "with another label's sub-label": ("favor", "unrelated", "invalid"),
-    "an unknown label": ("favour", "", "invalid"),
+    "an unknown label": ("pro", "", "invalid"),
     "nothing": ("", "", "invalid"),
     "skip": ("skip", "", "skipped"),
 }

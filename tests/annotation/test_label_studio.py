@@ -160,11 +160,11 @@ def test_each_project_holds_one_persons_work_and_nothing_that_gives_away(ls, pus
 def test_unknown_labels_and_empty_results_are_refused_in_words(folder, ls, pushed):
     a1 = Person(ls, "a1")
     tasks = list(a1.tasks(project_of(pushed, "a1")).values())
-    a1.answer(tasks[0]["id"], "favour")
+    a1.answer(tasks[0]["id"], "pro")
     a1.answer(tasks[1]["id"], "")
     a1.answer(tasks[2]["id"], ["favor", "against"])
     told = warned(folder)
-    assert "unknown label 'favour'" in told
+    assert "unknown label 'pro'" in told
     assert "empty answer" in told
     assert "several labels: favor, against" in told
     labels = record.find(folder / "annotation" / "rounds").labels()

@@ -119,9 +119,9 @@ def test_what_a_machine_predicts_wrongly_is_told(tmp_path):
     small.covmis(folder, "round", "open")
     small.covmis(folder, "round", "push")
     item = open_study(folder).round().work()[MACHINE][0]
-    path = predictions(folder, {item: "favour"})
+    path = predictions(folder, {item: "pro"})
     told = small.covmis(folder, "round", "pull", fails=1)
-    assert "unknown label 'favour'" in told["problems"][0]
+    assert "unknown label 'pro'" in told["problems"][0]
     path.write_text(f"item_id,prediction\n{item},favor\n{item},against\n")
     assert "predicts" in small.covmis(folder, "round", "pull", str(path), fails=2)["error"]
     path.write_text(f"item_id,said\n{item},favor\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -19,8 +20,21 @@ from covmis_build.annotation.channels.sheets import ROW, Returned, read_sheet, s
 from covmis_build.annotation.frozen_items import by_item, freeze
 from covmis_build.annotation.recording import append
 from covmis_build.errors import InputError
+from covmis_build.models.answers import read_answer
 from covmis_build.options import Annotation, Labels
-from tests.annotation.small import LABELS, covmis, labelled, recorded, rows_of, sampled, write_rows
+from covmis_build.settings import parse
+from covmis_build.study.study import open_study
+from tests.annotation.small import (
+    LABELS,
+    covmis,
+    fill,
+    labelled,
+    pushed,
+    recorded,
+    rows_of,
+    sampled,
+    write_rows,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,7 +107,7 @@ def test_one_column_sorted_apart_is_refused_row_by_row(path):
 
 def test_what_is_wrong_is_said_with_its_row(path):
     rows = rows_of(path)
-    rows[0]["label"] = "favour"
+    rows[0]["label"] = "pro"
     rows[1]["label"] = "skip"
     rows[2] = {**rows[2], "label": "favor"}
     rows.append({**rows[2], "label": "against"})
@@ -102,8 +116,7 @@ def test_what_is_wrong_is_said_with_its_row(path):
     answers, problems = read(path)
     told = [str(one) for one in problems]
     assert (
-        told[0]
-        == "a1.csv, row 2: unknown label 'favour'. Write favor, against, neither (or 1, 2, 3), or skip"
+        told[0] == "a1.csv, row 2: unknown label 'pro'. Write favor, against, neither (or 1, 2, 3), or skip"
     )
     assert "row 14: a second answer" in told[1]
     assert "row 15: the item other|x:1 is not in this round" in told[2]
@@ -124,6 +137,103 @@ def test_keys_count_in_the_digits_of_any_script_and_skipped_is_skip(path):
     answers, problems = read(path)
     assert problems == []
     assert [one.label or one.status for one in answers] == ["favor", "against", "neither", "skipped"]
+
+
+ALIASES = {"favor": ("für", "a favor", "dafür"), "against": ("dagegen", "en contra"), "neither": ("0",)}
+
+
+def test_labels_as_people_and_models_write_them_by_one_function(path):
+    """What `[labels.aliases]` names, and what needs none, means the same in a sheet and in a model's answer."""
+    scheme = Labels(aliases=ALIASES)
+    written = {
+        "favour": "favor", "Favor.": "favor", "(FÜR)": "favor", "a_favor": "favor", "fu\u0308r": "favor",
+        "En  Contra!": "against", "2,0": "against", "2)": "against", "0": "neither", "0.0": "neither",
+        "-2": "", "2.5": "", "12": "", "favor dagegen": "", "fur": "", "?": "",
+    }  # fmt: skip
+    assert {text: known_label(text, scheme) for text in written} == written
+    for text, label in written.items():
+        if label and not any(sign.isdigit() for sign in text):
+            assert read_answer(f'{{"label": "{text}"}}', LABELS, ALIASES).label == label
+            assert read_answer(f"Antwort: {text}", LABELS, ALIASES).label == label
+    assert read_answer("Antwort: dagegen", LABELS).label == ""
+    rows = rows_of(path)
+    rows[0]["label"], rows[1]["label"] = "Dagegen", "für"
+    write_rows(path, rows)
+    answers, problems = read(path, scheme)
+    assert ([answer.label for answer in answers], problems) == (["against", "favor"], [])
+    alike = Labels(values=("+", "-", "C", "C#"), keys=("1", "2", "3", "4"))
+    assert [known_label(text, alike) for text in ("+", "-", "c", "c#", "C.")] == ["+", "-", "C", "C#", ""]
+
+
+@pytest.mark.parametrize(
+    ("aliases", "problem"),
+    [
+        ({"favor": ["pro"], "against": ["Pro."]}, "'Pro.' means favor and against"),
+        ({"favor": ["against"]}, "'against' means against and favor"),
+        ({"favor": ["2"]}, "'2' means against and favor"),
+        ({"favour": ["pro"]}, "'favour' is not a label. Did you mean 'favor'"),
+        ({"favor": ["skip"]}, "'skip' cannot be an alias"),
+    ],
+)
+def test_an_alias_means_one_label(aliases, problem):
+    with pytest.raises(InputError, match=re.escape(problem)):
+        parse({"title": "t", "labels": {"aliases": aliases}})
+
+
+def test_aliases_of_today_count_in_an_open_round(tmp_path):
+    """A sheet comes back in German: the lead adds aliases, and pulls again."""
+    pushed(tmp_path)
+    sheet_of_a1 = tmp_path / "annotation/rounds/001/sheets/a1.csv"
+    fill(sheet_of_a1, lambda row: "dafür")
+    assert covmis(tmp_path, "round", "pull", fails=1)["to_correct"] == 11
+    with (tmp_path / "study.toml").open("a") as file:
+        file.write('[labels.aliases]\nfavor = ["dafür"]\n')
+    covmis(tmp_path, "round", "pull")
+    assert set(present(open_study(tmp_path).round().labels)["label"]) == {"favor"}
+    assert '"aliases": {}' in (tmp_path / "annotation/rounds/001/round.json").read_text()
+
+
+def test_columns_that_annotators_do_not_need_may_be_missing_or_renamed(path):
+    rows = rows_of(path)
+    rows[0] |= {"label": "favor", "comment": "klar"}
+    names = {"item_id": "Item ID", "comment": "Anmerkung", "post": " Post "}
+    kept = [name for name in rows[0] if name != "context"]
+    write_rows(path, [{names.get(name, name): row[name] for name in kept} for row in rows])
+    back = read_sheet(path, A1, by_item(frozen()), SCHEME)
+    assert [(answer.label, answer.comment) for answer in back.answers] == [("favor", "klar")]
+    assert [str(note) for note in back.notes] == ["a1.csv: the column 'anmerkung' is read as comment"]
+    write_rows(path, [{name: row[name] for name in kept if name != "comment"} for row in rows])
+    assert [answer.label for answer in read(path)[0]] == ["favor"]
+    write_rows(path, [{name: row[name] for name in kept if name != "label"} for row in rows])
+    with pytest.raises(InputError, match="the column label is missing"):
+        read(path)
+
+
+def test_a_sheet_that_spanish_excel_saved_is_read_if_its_checks_tell_the_posts(path):
+    """Windows-1252 with semicolons: signs that it lacks became question marks, and rows are known by their checks."""
+    rows = rows_of(path)
+    for row in rows:
+        row |= {"label": "favor", "comment": "sí, señor"}
+    rows[2]["post"] = rows[3]["post"]
+
+    def saved(rows):
+        out = io.StringIO(newline="")
+        writer = csv.DictWriter(out, list(rows[0]), delimiter=";")
+        writer.writeheader()
+        writer.writerows(rows)
+        text = "".join(sign if sign < "\U00010000" else "??" for sign in out.getvalue())
+        path.write_bytes(text.encode("cp1252", "replace"))
+
+    saved(rows)
+    back = read_sheet(path, A1, by_item(frozen()), SCHEME)
+    assert {answer.comment for answer in back.answers} == {"sí, señor"}
+    assert [answer.item_id for answer in back.answers] == [
+        row["item_id"] for row in rows if row is not rows[2]
+    ]
+    assert [problem.row for problem in back.problems] == [4]
+    saved([{**row, "check": ""} for row in rows])
+    with pytest.raises(InputError, match="is not UTF-8"):
+        read(path)
 
 
 def test_a_label_that_is_itself_a_digit_is_never_anothers_key():

@@ -11,7 +11,8 @@ A sheet has one row per item, in the annotator's own order, and these columns:
     sub_label   to fill in; only if the scheme has sub-labels
     comment     optional
 
-A sheet may return with another separator, in another encoding, or as another program's workbook (xls, ods). covmis
+A sheet may return with another separator, in another encoding, or as another program's workbook (xls, ods); columns that
+annotators do not need (context, sub_label, comment) may be missing or renamed. covmis
 refuses a row whose claim or post differs from the frozen one: sorting one column alone moves labels to other posts.
 The check reveals labels that were moved together with it, and whose sheet it is. In a workbook it is a formula that refers
 to its label: spreadsheets update the reference when the label moves to another row. Where a check is broken, labels below
@@ -45,8 +46,10 @@ from covmis_build.annotation.channels.check_words import check_word, read_check
 from covmis_build.annotation.channels.workbooks import Grid, as_cell, xlsx
 from covmis_build.annotation.frozen_items import by_item
 from covmis_build.errors import InputError, counted
+from covmis_build.files.columns import folded
 from covmis_build.files.contents import NOT_UTF8
 from covmis_build.files.reading import read_table, report
+from covmis_build.label_words import label_meant
 from covmis_build.storage import csv_bytes
 from covmis_build.text.shown import shown_parts
 
@@ -57,6 +60,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from covmis_build.annotation.channels.check_words import Check, Owner
+    from covmis_build.files.reading import Sheet as Table
     from covmis_build.files.table import Mark
     from covmis_build.options import Labels
 
@@ -196,6 +200,10 @@ class Returned:
     """Row → content of cells without a column name."""
     marks: list[Mark] = field(default_factory=list)
     """Notes, struck-through cells and formulas of a workbook. Column numbers count only named columns."""
+    renamed: dict[str, str] = field(default_factory=dict)
+    """A column that covmis wrote → its name now."""
+    western: bool = False
+    """True if a spreadsheet saved it as Windows-1252, where other characters became question marks."""
 
     def problems(self, path: Path) -> list[Problem]:
         """Return what is not imported, as problems for the annotator."""
@@ -210,8 +218,14 @@ class Returned:
         return [Problem(path.name, *what, row=row) for row, what in sorted((untaken | nameless).items())]
 
     def notes(self, path: Path) -> list[Problem]:
-        """Return the cell notes."""
-        return [
+        """Return the cell notes, and which columns and characters were taken for others."""
+        renamed = [
+            Problem(path.name, f"the column '{now}' is read as {name}") for name, now in self.renamed.items()
+        ]
+        if self.western:
+            what = "was saved as Windows-1252: texts with lost characters are known by their checks"
+            renamed.append(Problem(path.name, what))
+        return renamed + [
             Problem(
                 path.name, f"a note at {self.columns[mark.column - 1]} says '{mark.text[:200]}'", row=mark.row
             )
@@ -295,18 +309,27 @@ def _row_in(formula: str) -> int | None:
     return 0 if "#REF!" in formula else None
 
 
+WINDOWS_1252 = "Windows-1252"
+RENAMED = ("context", "sub_label", "comment")
+"""Columns of a sheet that are read without their name, by their place. The others are needed, or check the labels."""
 NO_SHEET = Returned([], [], {}, {})
 """The result for a sheet that does not exist."""
 
 
-def read_rows(path: Path, needed: Sequence[str]) -> Returned:
-    """Read a returned sheet in any separator or encoding; of a workbook, the worksheet that has the needed columns."""
+def read_rows(path: Path, needed: Sequence[str], ours: Sequence[str] = ()) -> Returned:
+    """Read a returned sheet in any separator or encoding; of a workbook, the worksheet that has the needed columns.
+
+    `ours` are all columns that covmis wrote, in order: if one of them is missing, a column of another name in its place is it.
+    """
     table = read_table(path, with_column=needed[0])
-    if any(note.startswith(NOT_UTF8) for note in table.notes):  # characters may be lost unnoticed
-        raise InputError(
+    names = _known_names(table.header, [*needed, *ours])
+    renamed = _renamed(names, ours)
+    names = [renamed.get(name, name) for name in names]
+    western = any(WINDOWS_1252 in note for note in table.notes)
+    if any(note.startswith(NOT_UTF8) for note in table.notes) and not (western and _has_checks(table, names)):
+        raise InputError(  # characters may be lost unnoticed
             "is not UTF-8", file=path, remedy="Save it as 'CSV UTF-8' (Excel) or with UTF-8 (LibreOffice)"
         )
-    names = [name.casefold() for name in table.header]
     if names and names[0].startswith(MARK_MISREAD):
         raise InputError(
             "was opened as Windows-1252 before it was saved, which breaks its texts",
@@ -326,21 +349,54 @@ def read_rows(path: Path, needed: Sequence[str]) -> Returned:
     untaken |= {
         doubt.row: f"{doubt.place} is {doubt.why}"
         for doubt in reversed(table.doubts)
-        if table.header[doubt.column - 1].casefold() in needed
+        if names[doubt.column - 1] in needed
     }
     rows, nameless = [], {}
+    name_of = dict(zip(table.header, names, strict=True))
     for number, cells in zip(table.numbers, table.rows, strict=True):
         if number in untaken:
             continue
         if text := cells.get("", "").strip():
             nameless[number] = text
-        row = {name.casefold(): text for name, text in cells.items() if name}
+        row = {name_of[name]: text for name, text in cells.items() if name}
         rows.append({**row, ROW: str(number)})
-    report(path, table)
+    if not western:
+        report(path, table)
     named = [at for at, name in enumerate(names, start=1) if name]
     place = {at: number for number, at in enumerate(named, start=1)}
     marks = [mark._replace(column=place[mark.column]) for mark in table.marks if mark.column in place]
-    return Returned(columns, rows, untaken, nameless, marks)
+    return Returned(
+        columns, rows, untaken, nameless, marks, {to: now for now, to in renamed.items()}, western
+    )
+
+
+def _known_names(header: Sequence[str], known: Sequence[str]) -> list[str]:
+    """Return the columns' names, those that covmis knows as it writes them: `Item ID` is item_id."""
+    exact = {name.strip().casefold() for name in header}
+    by_letters = {folded(name): name for name in known if name not in exact}
+    return [by_letters.get(folded(name)) or name.strip().casefold() for name in header]
+
+
+def _renamed(names: Sequence[str], ours: Sequence[str]) -> dict[str, str]:
+    """Return each column of another name that stands in the place of one that covmis wrote and that is missing."""
+    renamed = dict[str, str]()
+    for at, name in enumerate(ours):
+        before = next((known for known in reversed(ours[:at]) if known in [*names, *renamed.values()]), "")
+        if name in names or not before or name not in RENAMED:
+            continue
+        own = next((now for now, known in renamed.items() if known == before), before)
+        place = names.index(own) + 1
+        # of one column in the place of two, remarks are likelier than sub-labels
+        last = "comment" in names or len(names) > place + 1 or name != "sub_label"
+        if last and place < len(names) and names[place] and names[place] not in {*ours, *renamed}:
+            renamed[names[place]] = name
+    return renamed
+
+
+def _has_checks(table: Table, names: Sequence[str]) -> bool:
+    """True if checks say which post each row is of, whatever happened to its text."""
+    check = table.header[names.index(CHECK)] if CHECK in names else ""
+    return bool(check) and any(read_check(row[check]) for row in table.rows)
 
 
 def without_items(path: Path, items: Collection[str]) -> dict[Path, bytes]:
@@ -369,7 +425,7 @@ def read_sheet(
 
     A row without a label is blank, even with a comment, if its item was `labelled` before: the label was withdrawn.
     """
-    table = read_rows(path, ("item_id", "claim", "post", "label", "comment"))
+    table = read_rows(path, ("item_id", "claim", "post", "label"), header(scheme))
     rows, problems = table.rows, table.problems(path)
     answers: dict[str, Answer] = {}
     below: list[tuple[int, Answer]] = []
@@ -386,7 +442,7 @@ def read_sheet(
         if taken_back or not _is_filled(row):
             blank.append(item)
             continue
-        wrong = misplaced(row, items.get(item))
+        wrong = misplaced(row, items.get(item), western=table.western)
         if wrong:
             problems.append(Problem(path.name, *wrong, row=number))
             continue
@@ -403,6 +459,8 @@ def read_sheet(
         problems += keep_answer(answers, answer, path, number)
     apart = _sorted_apart(table.order(), scheme)
     notes, checks = table.notes(path), table.checks()
+    if scheme.sub_labels and "sub_label" not in table.columns:
+        notes.append(Problem(path.name, "has no column sub_label, so its labels have no sub-labels"))
     if answers and not checks:
         notes.append(
             Problem(path.name, f"the column {CHECK} is empty, so labels in wrong rows may stay unnoticed")
@@ -438,11 +496,11 @@ def _refuse_shifted(rows: Sequence[dict[str, str]], path: Path, table: Returned)
 def _labels_elsewhere(rows: Sequence[dict[str, str]], path: Path, scheme: Labels) -> list[Problem]:
     """Report columns added by the annotator that contain labels, such as `label (corrected)` or a second opinion."""
     # Keys (1, 2, 3) are not searched: they could be the annotator's confidence scores.
-    labels = {label.casefold() for label in scheme.values}  # noqa: PD011 - not pandas'
+    labels = scheme.values  # noqa: PD011 - not pandas'
     problems = []
     for name in own_columns(rows, header(scheme)):
-        given = [cell for row in rows if (cell := row[name].strip().casefold())]
-        if given and labels.issuperset(given):
+        given = [cell for row in rows if (cell := row[name].strip())]
+        if given and all(label_meant(cell, labels, scheme.aliases) for cell in given):
             what = f"the column '{name}' holds {counted(len(given), 'labels')}, which are ignored"
             problems.append(Problem(path.name, what, "Only the column label is used"))
     return problems
@@ -577,7 +635,7 @@ def _answer(
         annotator=annotator,
         label=row["label"].strip(),
         sub_label=row.get("sub_label", "").strip(),
-        comment=row["comment"].strip(),
+        comment=row.get("comment", "").strip(),
         channel=channel,
         shown=frozen["shown"],
     )
@@ -587,17 +645,42 @@ def _remedy(scheme: Labels) -> str:
     return f"Write {labels_and_keys(scheme)}, or {SKIP}"
 
 
-def misplaced(row: dict[str, str], frozen: Mapping[str, Any] | None) -> tuple[str, str] | None:
-    """Report a row whose item is in no round, or whose text is another item's."""
+def misplaced(
+    row: dict[str, str], frozen: Mapping[str, Any] | None, *, western: bool = False
+) -> tuple[str, str] | None:
+    """Report a row whose item is in no round, or whose text is another item's.
+
+    In a `western` sheet, characters that Windows-1252 lacks may be any others: the row's check says whose text it was.
+    """
     if frozen is None:
         item = row["item_id"].strip() or "(empty)"
         return (f"the item {item} is not in this round", "Restore the column item_id")
     cells = fixed_cells(frozen)
     for name in ("claim", "post"):
-        if _spaced(row.get(name, "")) != _spaced(cells[name]):
+        same = _same_but_for_lost(row.get(name, ""), cells[name]) if western else False
+        if not same and _spaced(row.get(name, "")) != _spaced(cells[name]):
             remedy = "Were columns sorted separately? Restore the row's text"
             return (f"the {name} is not the one of {frozen['item_id']}", remedy)
     return None
+
+
+def _same_but_for_lost(came: str, frozen: str) -> bool:
+    """True if the words differ only where Windows-1252 has no sign for what was frozen: there up to two others may stand."""
+    words, kept = _spaced(came).split(), _spaced(frozen).split()
+    return len(words) == len(kept) and all(map(_is_rest_of, words, kept))
+
+
+def _is_rest_of(came: str, frozen: str) -> bool:
+    signs = (re.escape(sign) if _in_1252(sign) else ".{0,2}" for sign in frozen)
+    return came == frozen or re.fullmatch("".join(signs), came) is not None
+
+
+def _in_1252(sign: str) -> bool:
+    try:
+        sign.encode("cp1252")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _spaced(text: str) -> str:
