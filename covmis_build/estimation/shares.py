@@ -40,7 +40,6 @@ from covmis_build.stats.over_posts import (
     Design,
     Expected,
     Seen,
-    difference,
     expected_of,
     linear_estimate,
     made_design,
@@ -163,7 +162,7 @@ class Estimates(Result):
         compared = bool(len(self.differences))
         of_kinds = self.shares["scope"] == Scope.KIND
         told = self.shares[~of_kinds] if len(set(self.shares.loc[of_kinds, "name"])) == 1 else self.shares
-        table = self.differences.drop(columns=["over", "why"]) if compared else told[list(SHOWN)]
+        table = self.differences.drop(columns=differences.NOT_SHOWN) if compared else told[list(SHOWN)]
         shown = table.assign(estimand=[Estimand(name).in_words for name in table["estimand"]])
         shown = shown.rename(columns=lambda name: name.replace("_", " ")).rename(columns={"estimand": "of"})
         wrote = [f"Wrote {file}." for file in self.files]
@@ -296,27 +295,15 @@ def _compared(figures: Mapping[str, _LabelFigures], first: Part, second: Part) -
         pairs = [("", (figures[first.name], whole), (figures[second.name], whole))]
     else:
         pairs = [(label, (of, first), (of, second)) for label, of in figures.items()]
-    for label, *two in pairs:
+    figured = []
+    for _, *two in pairs:
         (left, z_one, later_one), (right, z_other, later_other) = (of.figure_of(part) for of, part in two)
         design = two[0][0].source.design
         covariance = (design.variance(z_one + z_other) - design.variance(z_one - z_other)) / 4
         covariance += float(np.sum(later_one * later_other))
-        less = difference(left, right, covariance, level=left.level)
-        yield {
-            "label": label,
-            "first": str(first),
-            "second": str(second),
-            "share_first": left.value,
-            "share_second": right.value,
-            "difference": less.value,
-            "low": less.low,
-            "high": less.high,
-            "p": less.p,
-            "over": str(left.interval),
-            "n_first": left.n,
-            "n_second": right.n,
-            "why": left.why or right.why,
-        }
+        figured.append((left, right, covariance))
+    for (label, *_), row in zip(pairs, differences.compared_together(figured), strict=True):
+        yield {"label": label, "first": str(first), "second": str(second), **row}
 
 
 def _pool_chances(
