@@ -17,13 +17,13 @@ from covmis_build.evaluation.paired import PairedSystems
 from covmis_build.evaluation.rendering import Evaluated, booktabs, escape, known, titled
 from covmis_build.evaluation.setting import setting
 from covmis_build.evaluation.significance import (
-    holm,
     mcnemar_p,
     randomisation_p,
     tukey_p,
     tukey_p_of_cells,
     welch,
 )
+from covmis_build.stats.many_tests import holm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
