@@ -244,7 +244,7 @@ class Label(NamedTuple):
     guideline: Annotated[str, "the version of the guideline that was in use"]
     shown: Annotated[str, "hash of what the annotator saw"]
     given_at: Annotated[str, "when it was given; if unknown, when it was pulled"]
-    channel: Annotated[str, "the channel: label-studio, csv, xlsx, ods, html, model or covmis"]
+    channel: Annotated[str, "the channel: label-studio, csv, xlsx, ods, html, import, model or covmis"]
     supersedes: Annotated[str, "the label_id of the same annotator's earlier label that it replaces"]
 
     @property

@@ -55,6 +55,8 @@ class Channel(StrEnum):
     HTML = "html"
     MODEL = "model"
     """Predictions of a model. covmis sends nothing to it."""
+    IMPORT = "import"
+    """Labels that people gave in another tool."""
     COVMIS = "covmis"
     """A decision made with `covmis round adjudicate` or in the browser."""
 

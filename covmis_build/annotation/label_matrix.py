@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.annotation.answers import Phase
+from covmis_build.annotation.exports import ITEMS, PEOPLE, TEXTS, export_in
 from covmis_build.errors import InputError, nearest
+from covmis_build.files.columns import GIVEN_LABELS, column_of
 from covmis_build.files.ids import NO_LABELS, check_ids
 from covmis_build.label_words import label_meant
 from covmis_build.tables import frame_of
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-COLUMNS = "It needs a row for each label, with the columns item, annotator and label"
+COLUMNS = "It needs a row for each label, with the columns item, annotator and label, or a column for each annotator"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,19 @@ def long_rows(
 ) -> pd.DataFrame:
     """Convert to a long frame with the columns item, annotator, label, and claim and round if present."""
     frame = _independent(frame_of(given))
+    usual = (item, annotator, label) == ("item", "annotator", "label")
+    export = export_in(frame) if usual and not {"item", "label"} <= {*frame.columns} else None
+    return export.frame() if export else _long(frame, item, annotator, label, claim, round_)
+
+
+def _long(
+    frame: pd.DataFrame,
+    item: str,
+    annotator: str | Sequence[str],
+    label: str,
+    claim: str | None,
+    round_: str | None,
+) -> pd.DataFrame:
     if item not in frame.columns and item in frame.index.names:
         frame = frame.reset_index()
     if item == "item" and item not in frame.columns and "item_id" in frame.columns:
@@ -210,7 +225,10 @@ def label_matrix(rows: pd.DataFrame, classes: Sequence[str]) -> LabelMatrix:
 
 
 def read_labels_file(path: Path) -> pd.DataFrame:
-    """Read a sheet of labels for comparison: item, annotator, label, and optional claim, round, kind, seconds, comment."""
+    """Read a table of labels for comparison: item, annotator, label, and optional claim, round, kind, seconds, comment.
+
+    Columns may have other usual names (`coder`, `text_id`, `code`), or each annotator a column.
+    """
     import pandas as pd
 
     from covmis_build.annotation.channels.sheets import ROW, read_rows
@@ -218,9 +236,10 @@ def read_labels_file(path: Path) -> pd.DataFrame:
     try:
         rows = read_rows(path, ("annotator", "label")).whole(path)
     except InputError as error:
-        if "column" in error.problem:
-            error.remedy = COLUMNS
-        raise
+        if "column" not in error.problem:
+            raise
+        error.remedy = COLUMNS
+        rows = _named_otherwise(read_rows(path, ()).whole(path), error)
     if not rows:
         raise InputError("has a header and no labels", file=path, remedy="Give a row for each label")
     item = next((name for name in ("item", "item_id") if name in rows[0]), "")
@@ -236,6 +255,35 @@ def read_labels_file(path: Path) -> pd.DataFrame:
         except (ValueError, TypeError):
             raise InputError("seconds must be numbers", file=path) from None
     return frame
+
+
+LABELS = (*GIVEN_LABELS, "class", "code", "annotation", "choice", "answer", "rating", "category", "value")
+BESIDE = ("claim", "claim_id", "round", "kind", "seconds", "comment", "n", "nr", "no", "index", "url", "date")
+"""Columns of a wide table that are nobody's labels."""
+
+
+def _named_otherwise(rows: list[dict[str, str]], missing: InputError) -> list[dict[str, str]]:
+    """Return a row for each label of a table with other names for its columns, or with a column for each annotator."""
+    import pandas as pd
+
+    from covmis_build.annotation.channels.sheets import ROW
+
+    names = [name for name in (rows[0] if rows else ()) if name != ROW]
+    item, who, label = (column_of(names, known) for known in (ITEMS, PEOPLE, LABELS))
+    if item and who and label:
+        known = {item: "item", who: "annotator", label: "label"}
+        return [{known.get(name, name): cell for name, cell in row.items()} for row in rows]
+    beside = [name for name in names if name == item or column_of([name], (*TEXTS, *BESIDE))]
+    people = [name for name in names if name not in beside]
+    if not item or who or label or len(people) < 2:
+        raise missing
+    _refuse_no_people(pd.DataFrame(rows), people)
+    kept = {name: "item" if name == item else name for name in (*beside, ROW)}
+    return [
+        {**{now: row[name] for name, now in kept.items()}, "annotator": person, "label": row[person]}
+        for row in rows
+        for person in people
+    ]
 
 
 def _refuse_unlike_labels(rows: Sequence[Mapping[str, str]], path: Path) -> None:

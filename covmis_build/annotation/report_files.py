@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +13,7 @@ from covmis_build import storage
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.agreement import Agreement, agreement
 from covmis_build.annotation.checks import checks_of
+from covmis_build.annotation.exports import read_export
 from covmis_build.annotation.guideline import difference
 from covmis_build.annotation.json_records import read_json
 from covmis_build.annotation.label_matrix import read_labels_file
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from covmis_build.options import LabelChange, Labels, Target
 
 
+log = logging.getLogger("covmis")
 KINDS = ("html", "json", "csv", "tex")
 SUMMARY = "summary"
 
@@ -153,7 +156,7 @@ def agreement_of_file(
     file: Annotated[
         Path,
         About(
-            "CSV or workbook with item, annotator, label; optionally claim, round, kind, seconds.",
+            "An export (Label Studio, doccano, Prodigy, Argilla, Potato), or a table: a row a label, or a column a person.",
             metavar="FILE",
             argument=True,
         ),
@@ -165,15 +168,23 @@ def agreement_of_file(
     order: Annotated[
         Sequence[str], About("The labels in order; adds ordinal coefficients.", commas=True)
     ] = (),
+    question: Annotated[str, About("The question, if an export has several.")] = "",
     html: Annotated[Path | None, About("Also write the report as a page.")] = None,
     latex: Annotated[Path | None, About("Also write the coefficients as a LaTeX table.")] = None,
 ) -> Agreement:
     """Compute inter-annotator agreement for any file.
 
+    A table has a row for each label (item, annotator, label; optionally claim, round, kind, seconds), or a row for each item and
+    a column for each annotator. doccano and Potato write a file for each person: name the zip or the folder.
+
     Example: covmis agreement labels.csv --order favor,neither,against
     """
+    export = read_export(file, question)
+    for note in export.notes if export else ():
+        log.warning("%s: %s", file, note)
     try:
-        compared = agreement(read_labels_file(file), labels=labels, order=order or None)
+        rows = export.frame() if export else read_labels_file(file)
+        compared = agreement(rows, labels=labels, order=order or None)
     except InputError as error:
         raise error.at(file) from None
     if html:

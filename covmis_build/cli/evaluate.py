@@ -83,6 +83,7 @@ def score(
     }
     read: dict[str, Any] | None = None
     if soft:
+        options.refuse_beside("--soft")
         scores: Any = score_soft_files(gold, systems, extra=options.extra, **options.scheme, **how)
     else:
         files, judging = options.read(gold, systems)

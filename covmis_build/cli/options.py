@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -18,7 +18,12 @@ if TYPE_CHECKING:
     from covmis_build.study.evaluate import FilesToScore
 
 SeedOption = Annotated[int, Option(help="The seed of all random numbers.")]
-IdOption = Annotated[str, Option("--id", metavar="COLUMN", help="The column of ids (default: found).")]
+IdOption = Annotated[
+    str,
+    Option(
+        "--id", metavar="COLUMN", help="The column of ids (default: found); of pairs both: claim_id,post_id."
+    ),
+]
 LevelOption = Annotated[float, Option(min=0.5, max=0.999, help="Confidence level.")]
 OutOption = Annotated[
     list[Path] | None,
@@ -137,7 +142,7 @@ def scheme_of(labels: str, order: str = "", poles: str = "", class_weights: str 
     )
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Judging:
     """How gold and systems are read and judged: what score, compare and meta have in common."""
 
@@ -150,6 +155,16 @@ class Judging:
         "refuse"
     )
     extra: Annotated[str, Option(help="Predictions of items without gold: refuse, or ignore.")] = "refuse"
+    invalid: Annotated[
+        str,
+        Option(
+            help="Answers that are none of the labels: refuse, wrong, or missing (as if there were none)."
+        ),
+    ] = "refuse"
+    map: Annotated[
+        list[str] | None,
+        Option("--map", metavar="OLD=NEW", help="What a label of the files is called here; repeatable."),
+    ] = None
     id_column: IdOption = ""
     by_position: Annotated[bool, Option("--by-position", help="Join files without ids row by row.")] = False
     seed: SeedOption = 0
@@ -159,6 +174,27 @@ class Judging:
     def labels_as(self) -> LabelScheme:
         """The declared label scheme."""
         return scheme_of(self.labels, self.order, self.poles, self.class_weights)
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What labels of the files are called."""
+        return pairs_of("--map", self.map, "OLD=NEW")
+
+    def refuse_beside(self, option: str) -> None:
+        """Refuse what means nothing beside this option."""
+        for field in dataclasses.fields(self):
+            given = getattr(self, field.name)
+            if given != field.default and field.name in {
+                "undefined",
+                "missing",
+                "invalid",
+                "map",
+                "by_position",
+            }:
+                raise InputError(
+                    f"--{field.name.replace('_', '-')} and {option} cannot be meant together",
+                    remedy="Leave out one of them",
+                )
 
     @property
     def scheme(self) -> dict[str, Any]:
@@ -188,6 +224,7 @@ class Judging:
             order=self.labels_as.order,
             poles=self.labels_as.poles,
             folder=self.study,
+            map=self.names,
         )
         if files.labels_from_gold:
             warn(f"The labels are those of gold: {', '.join(files.labels)}. To set them, use --labels.")
@@ -197,6 +234,8 @@ class Judging:
             "undefined": self.undefined,
             "missing": self.missing,
             "extra": self.extra,
+            "invalid": self.invalid,
+            "map": self.names,
             "by_position": self.by_position,
             "seed": self.seed,
         }

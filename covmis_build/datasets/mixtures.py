@@ -65,6 +65,8 @@ def without_replies_to_denying_sources(frame: pd.DataFrame) -> pd.DataFrame:
 def combine(parts: Mapping[str, pd.DataFrame], labels: Sequence[str]) -> pd.DataFrame:
     """Combine tables, with a column `part` for the source; labels outside `labels` are refused.
 
+    `item_id` tells the rows apart: a post has one for each target that it is about.
+
     Posts in several parts are kept and counted in `attrs["shared"]`, because a part may be a test set.
     """
     import pandas as pd
@@ -82,6 +84,16 @@ def combine(parts: Mapping[str, pd.DataFrame], labels: Sequence[str]) -> pd.Data
             )
         pieces.append(frame[list(COLUMNS)].assign(part=name))
     mixture = pd.concat(pieces, ignore_index=True) if pieces else pd.DataFrame(columns=[*COLUMNS, "part"])
+    mixture.insert(0, "item_id", _ids_of_pairs(mixture, several=len(pieces) > 1))
     homes = mixture.groupby("id")["part"].nunique() if len(mixture) else pd.Series(dtype=int)
     mixture.attrs = {"shared": int((homes > 1).sum())}
     return mixture
+
+
+def _ids_of_pairs(mixture: pd.DataFrame, *, several: bool) -> list[str]:
+    """Return `target|post`, or the post's id where there is no target; in a mixture of `several` corpora after the part's name."""
+    rows = mixture[["part", "target_id", "id"]].astype(str).itertuples(index=False, name=None)
+    return [
+        f"{f'{part}:' if several else ''}{f'{target}|' if target else ''}{post}"
+        for part, target, post in rows
+    ]

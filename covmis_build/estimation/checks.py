@@ -19,7 +19,6 @@ from covmis_build.estimation.post_strata import FEWEST_OF_A_CELL, merged
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import pandas as pd
     from numpy.typing import NDArray
 
     from covmis_build.sampling.audit import Audit
@@ -153,13 +152,6 @@ def checks_of(audit: Audit, cells: NDArray[np.object_], omega: Floats, chance: F
         counts[inside] = np.where(audit.checked, ratio[np.maximum(at, 0)] / audit.fractions, 0.0)[inside]
     rules = np.where(np.isin(audit.groups, audit.corrigible()), audit.groups, "")
     return Checked(rules, audit.checked & (rules != "") & inside, at, counts, omega, chance)
-
-
-def checked_values(audit: Audit, corpus: pd.DataFrame, label: str, weights: Floats) -> Floats:
-    """Return each item's value of a label, as shares have it: of people, or of a rule with what people add to it."""
-    cells = cells_of_claims(audit, corpus["claim_id"].tolist())
-    second = checks_of(audit, cells, weights, np.ones(len(corpus)))
-    return second.values((audit.labels == label).astype(float), said_by_rules(audit, label))
 
 
 def said_by_rules(audit: Audit, label: str) -> Floats:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -40,7 +40,6 @@ from covmis_build.stats.over_posts import (
     Design,
     Expected,
     Seen,
-    difference,
     expected_of,
     linear_estimate,
     made_design,
@@ -85,6 +84,16 @@ SHOWN = (
 SCOPES_IN_WORDS = "In the table, pool is all posts of all claims; average claim is the mean over claims, each with the same weight."
 
 
+class Sample(NamedTuple):
+    """How the labelled posts of an estimand were drawn and checked, and what is known of all its posts."""
+
+    design: Design
+    phase: Checked
+    people: Floats
+    """The probability that people label a post, once it is drawn."""
+    expected: Expected
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Estimates(Result):
     """Shares (COLUMNS), the audit of automatic labels, and sentences for a methods section."""
@@ -103,6 +112,7 @@ class Estimates(Result):
     """Compared shares, if requested (differences.COLUMNS)."""
     weights: pd.DataFrame = field(default_factory=pd.DataFrame)
     """For each item, how many unique posts (`weight`) and posts (`weight_of_posts`) it represents, and its cell of known size."""
+    samples: Mapping[Estimand, Sample] = field(default_factory=dict)
     files: tuple[str, ...] = ()
     """Files to which they were written."""
     label_notes: tuple[str, ...] = ()
@@ -152,7 +162,7 @@ class Estimates(Result):
         compared = bool(len(self.differences))
         of_kinds = self.shares["scope"] == Scope.KIND
         told = self.shares[~of_kinds] if len(set(self.shares.loc[of_kinds, "name"])) == 1 else self.shares
-        table = self.differences.drop(columns=["over", "why"]) if compared else told[list(SHOWN)]
+        table = self.differences.drop(columns=differences.NOT_SHOWN) if compared else told[list(SHOWN)]
         shown = table.assign(estimand=[Estimand(name).in_words for name in table["estimand"]])
         shown = shown.rename(columns=lambda name: name.replace("_", " ")).rename(columns={"estimand": "of"})
         wrote = [f"Wrote {file}." for file in self.files]
@@ -236,11 +246,11 @@ def estimates(  # noqa: PLR0913 - a sample, its pool, and what is known beside, 
     audit_cells = cells_of_claims(audit, corpus["claim_id"].tolist())
     if audit.corrigible():
         weights["audit_cell"] = audit_cells
-    designs = {}
+    people = np.where(np.isin(audit.groups, audit.corrigible()), audit.fractions, 1.0)
+    samples = {}
     for estimand in (Estimand.UNIQUE_POSTS, Estimand.POSTS):
         source = _Source(corpus, known, predicted, design, estimand, answers)
         weights[WEIGHTS[estimand]] = source.design.weights * source.sizes
-        designs[estimand] = source.design
         if (strata := source.design.strata) is not None:
             weights["cell"] = np.array(strata.names)[strata.cells]
             weights[f"cell_variance{WEIGHTS[estimand].removeprefix('weight')}"] = strata.first_phase[
@@ -249,6 +259,7 @@ def estimates(  # noqa: PLR0913 - a sample, its pool, and what is known beside, 
         of_labels = {}
         omega = source.design.weights * source.sizes
         second = checks_of(audit, audit_cells, omega, design.chance)
+        samples[estimand] = Sample(source.design, second, people, source.expected(Scope.POOL, ""))
         for label in labels:
             y = (audit.labels == label).astype(float)
             figures = _LabelFigures(
@@ -261,13 +272,20 @@ def estimates(  # noqa: PLR0913 - a sample, its pool, and what is known beside, 
     shares = pd.DataFrame(rows).reindex(columns=COLUMNS)
     checked = audit.table(level=level)
     said = methods_sentences(
-        corpus, designs[Estimand.UNIQUE_POSTS], options, checked, shares, level, kept=known, stated=stated
+        corpus,
+        samples[Estimand.UNIQUE_POSTS].design,
+        options,
+        checked,
+        shares,
+        level,
+        kept=known,
+        stated=stated,
     )
     texts = {str(row.claim_id): str(row.claim) for row in corpus.itertuples()} if "claim" in corpus else {}
     different = pd.DataFrame(compared, columns=differences.COLUMNS)
     return Estimates(
-        shares, checked, tuple(said), level, claims=texts, differences=different, weights=weights
-    )
+        shares, checked, tuple(said), level, claims=texts, differences=different, weights=weights, samples=samples
+    )  # fmt: skip
 
 
 def _compared(figures: Mapping[str, _LabelFigures], first: Part, second: Part) -> Iterator[dict[str, Any]]:
@@ -277,27 +295,15 @@ def _compared(figures: Mapping[str, _LabelFigures], first: Part, second: Part) -
         pairs = [("", (figures[first.name], whole), (figures[second.name], whole))]
     else:
         pairs = [(label, (of, first), (of, second)) for label, of in figures.items()]
-    for label, *two in pairs:
+    figured = []
+    for _, *two in pairs:
         (left, z_one, later_one), (right, z_other, later_other) = (of.figure_of(part) for of, part in two)
         design = two[0][0].source.design
         covariance = (design.variance(z_one + z_other) - design.variance(z_one - z_other)) / 4
         covariance += float(np.sum(later_one * later_other))
-        less = difference(left, right, covariance, level=left.level)
-        yield {
-            "label": label,
-            "first": str(first),
-            "second": str(second),
-            "share_first": left.value,
-            "share_second": right.value,
-            "difference": less.value,
-            "low": less.low,
-            "high": less.high,
-            "p": less.p,
-            "over": str(left.interval),
-            "n_first": left.n,
-            "n_second": right.n,
-            "why": left.why or right.why,
-        }
+        figured.append((left, right, covariance))
+    for (label, *_), row in zip(pairs, differences.compared_together(figured), strict=True):
+        yield {"label": label, "first": str(first), "second": str(second), **row}
 
 
 def _pool_chances(

@@ -12,18 +12,18 @@ import numpy as np
 from covmis_build.errors import InputError, UnknownName, nearest
 from covmis_build.evaluation.catalogue import measures
 from covmis_build.evaluation.gold_and_systems import gold_and_systems
-from covmis_build.evaluation.joining import Extra, Missing, claims_of_items, join
+from covmis_build.evaluation.joining import Extra, Invalid, Missing, claims_of_items, join
 from covmis_build.evaluation.paired import PairedSystems
 from covmis_build.evaluation.rendering import Evaluated, booktabs, escape, known, titled
 from covmis_build.evaluation.setting import setting
 from covmis_build.evaluation.significance import (
-    holm,
     mcnemar_p,
     randomisation_p,
     tukey_p,
     tukey_p_of_cells,
     welch,
 )
+from covmis_build.stats.many_tests import holm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -209,6 +209,8 @@ def compare(  # noqa: PLR0913 - every option is named
     undefined: str = "zero",
     missing: Missing = "refuse",
     extra: Extra = "refuse",
+    invalid: Invalid = "refuse",
+    map: Mapping[str, str] | None = None,  # noqa: A002 - what everyone calls it
     by_position: bool = False,
     level: float = 0.95,
     exact: bool = False,
@@ -235,8 +237,8 @@ def compare(  # noqa: PLR0913 - every option is named
     import pandas as pd
 
     _refuse_unknown(test, replicates)
-    given = gold_and_systems(gold, systems, id=id, label=label, by_position=by_position)
-    joined = join(given.gold, given.systems, given.labels(labels, order), missing, extra)
+    given = gold_and_systems(gold, systems, id=id, label=label, by_position=by_position, map=map)
+    joined = join(given.gold, given.systems, given.labels(labels, order, invalid), missing, extra, invalid)
     if len(joined.runs) < 2:
         raise InputError("there is one system", remedy="Give at least two to compare")
     chosen = setting(
@@ -276,7 +278,7 @@ def compare(  # noqa: PLR0913 - every option is named
     frame = pd.DataFrame(rows)[COLUMNS]
     title_of, higher = chosen.measures[0].title, chosen.measures[0].higher_is_better
     frame["sentence"] = [sentence(row, title_of, higher, level=level) for row in rows]
-    return Comparison(frame, level, title, given.remarks(None))
+    return Comparison(frame, level, title, (*joined.remarks, *given.remarks(None)))
 
 
 def _refuse_unknown(test: str, replicates: int) -> None:

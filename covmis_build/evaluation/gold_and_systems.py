@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from covmis_build.errors import InputError
+from covmis_build.errors import InputError, UnknownName, nearest
 from covmis_build.evaluation.label_files import (
     LABELS,
     POSITION,
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from covmis_build.evaluation.joining import Invalid
+
 PROBABILITIES = ("p_claim", "p_sample")
 POPULATION = "in_population"
 """Columns of a corpus whose product is an item's inclusion probability."""
@@ -54,8 +56,13 @@ class GoldAndSystems:
     other_golds: tuple[str, ...] = ()
     """Sentences on systems whose files have other gold labels than gold."""
 
-    def labels(self, declared: Sequence[Any] | None, order: Sequence[Any] | None = None) -> list[str]:
-        """Return the label set: as declared, as ordered, or all labels in gold."""
+    def labels(
+        self,
+        declared: Sequence[Any] | None,
+        order: Sequence[Any] | None = None,
+        invalid: Invalid = "refuse",
+    ) -> list[str]:
+        """Return the label set: as declared, as ordered, or all labels in gold. `invalid` says if systems may have others."""
         given = declared if declared is not None and len(declared) else order
         if given is not None and len(given):
             labels = [as_label(label) for label in given]
@@ -63,9 +70,10 @@ class GoldAndSystems:
             labels = label_set(_values(self.gold), "gold") if self.table is None else self.table.label_set()
         if not labels:
             raise InputError("no item of gold has a label", file=self.table.file if self.table else "")
-        for table in (self.table, *self.tables):
-            if table is not None:
-                table.check_labels(labels)
+        if self.table is not None:
+            self.table.check_labels(labels)
+        for table in self.tables if invalid == "refuse" else ():
+            table.check_labels(labels, predicted=True)
         return labels
 
     def column(self, given: Any, what: str) -> Any:
@@ -146,8 +154,13 @@ def gold_and_systems(
     id: str | None = None,  # noqa: A002 - the column's name in every table
     label: str | None = None,
     by_position: bool = False,
+    map: Mapping[str, str] | None = None,  # noqa: A002 - what everyone calls it
 ) -> GoldAndSystems:
-    """Read gold and systems in any form. `id` and `label` name columns of tables, which are otherwise detected."""
+    """Read gold and systems in any form. `id` and `label` name columns of tables, which are otherwise detected.
+
+    Items that are pairs, such as a post for each of several claims, have an `id` of several columns: `claim_id,post_id`.
+    `map` says what a label of these is called here; one that occurs nowhere is refused.
+    """
     for what, labels in (("gold", gold), ("systems", systems)):
         if labels is None or isinstance(labels, int | float):
             raise InputError(
@@ -155,15 +168,20 @@ def gold_and_systems(
                 remedy="Give a file, a DataFrame, a Series, a dict or a list",
             )
     table = _table(gold, "gold", id or "", label or "", predicted=False)
-    of_gold: Any = gold
+    of_pairs = id if id and "," in id else ""
+    names = Names(map or {})
+    of_gold: Any = gold if table is not None else names.of(gold)
     if table is not None:
+        table = table.renamed(names)
         of_gold = table.labels(table.id_column) if table.id_column else table.by_position()
     joined, tables, joined_by, other_golds = {}, list[Labelled](), set[str](), list[str]()
     known = {as_label(value) for value in _values(of_gold) if not is_empty(value)}
     for name, predictions in by_name(systems, "" if table is None else table.id_column, known).items():
         runs = predictions if _are_runs(predictions) else [predictions]
         own = [
-            run if (read := _table(run, name, "", "", predicted=True, labels=known)) is None else read
+            names.of(run)
+            if (read := _table(run, name, of_pairs, "", predicted=True, labels=known)) is None
+            else read.renamed(names)
             for run in runs
         ]
         tables += [run for run in own if isinstance(run, Labelled)]
@@ -173,12 +191,49 @@ def gold_and_systems(
         for run in own:
             copy = golds_copy(table, run) if table is not None and isinstance(run, Labelled) else None
             if table is not None and copy is not None:
-                theirs = _under_golds_ids(copy, gold, table, id or "", by_position=by_position)[0]
+                theirs = _under_golds_ids(
+                    copy.renamed(names), gold, table, id or "", by_position=by_position
+                )[0]
                 if sentence := _differs(name, copy, theirs, table, of_gold):
                     other_golds.append(sentence)
+    names.check()
     return GoldAndSystems(
         of_gold, joined, table, tuple(tables), tuple(sorted(joined_by)), tuple(dict.fromkeys(other_golds))
     )
+
+
+class Names:
+    """What labels are called here, and what labels were seen."""
+
+    def __init__(self, to: Mapping[str, str]) -> None:
+        self.to = {str(old): str(new) for old, new in to.items()}
+        self.seen: set[str] = set()
+
+    def __call__(self, cell: Any) -> Any:
+        """Return what this cell's label is called here."""
+        if is_empty(cell) or not self.to:
+            return cell
+        label = as_label(cell)
+        self.seen.add(label)
+        return self.to.get(label, cell)
+
+    def of(self, labels: Any) -> Any:
+        """Rename labels that are in no table: in a dict, a Series, a list, or a list of several of these."""
+        if not self.to:
+            return labels
+        if isinstance(labels, Mapping):
+            return {item: self(label) for item, label in labels.items()}
+        if hasattr(labels, "index") and hasattr(labels, "to_numpy"):
+            return labels.map(self)
+        return [self(cell) if _is_cell(cell) else self.of(cell) for cell in labels]
+
+    def check(self) -> None:
+        """Refuse a name that no label has: it would change nothing."""
+        for name in self.to:
+            if name not in self.seen:
+                raise UnknownName(
+                    f"map: no label is called '{name}'", remedy=nearest(name, sorted(self.seen))
+                )
 
 
 def _differs(name: str, copy: Labelled, theirs: Any, table: Labelled, of_gold: Any) -> str:
@@ -310,17 +365,14 @@ def with_labels(systems: Any, to: Mapping[str, str], labels: Sequence[str]) -> d
 
     `labels` are the systems' own, for tables of probabilities: the most probable of them is replaced.
     """
+    names = Names(to)
 
     def renamed(name: str, predictions: Any) -> Any:
         table = _table(predictions, name, "", "", predicted=True, labels=labels)
         if table is not None:
-            named = [to.get(as_label(cell), cell) for cell in table.table[table.label_column]]
-            return replace(table, table=table.table.assign(**{table.label_column: named}))
-        if isinstance(predictions, Mapping):
-            return {item: to.get(as_label(label), label) for item, label in predictions.items()}
-        if hasattr(predictions, "index") and hasattr(predictions, "to_numpy"):
-            return predictions.map(lambda label: to.get(as_label(label), label))
-        return [renamed(name, run) for run in predictions]
+            return table.renamed(names)
+        several = isinstance(predictions, list | tuple)
+        return [renamed(name, run) for run in predictions] if several else names.of(predictions)
 
     return {name: renamed(name, own) for name, own in by_name(systems, "item_id", labels).items()}
 

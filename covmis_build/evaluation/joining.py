@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from covmis_build.errors import InputError, counted, nearest
-from covmis_build.evaluation.label_files import as_label, is_empty
+from covmis_build.evaluation.label_files import as_label, is_empty, other_spellings, remedy_for
 from covmis_build.stats.confusion import cell_codes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -22,21 +23,63 @@ if TYPE_CHECKING:
 
 Missing = Literal["refuse", "wrong"]
 Extra = Literal["refuse", "ignore"]
+Invalid = Literal["refuse", "wrong", "missing"]
+CHOICES = {"missing": get_args(Missing), "extra": get_args(Extra), "invalid": get_args(Invalid)}
+NONE, INVALID = -1, -2
+"""Codes of a missing prediction, and of an answer that is none of the labels."""
+
+
+class Policy(NamedTuple):
+    """What becomes of items without prediction, of predictions without gold, and of answers that are none of the labels."""
+
+    missing: Missing
+    extra: Extra
+    invalid: Invalid
+
+    def check(self) -> None:
+        """Refuse what is no choice."""
+        for name, choice in self._asdict().items():
+            if choice not in CHOICES[name]:
+                raise InputError(f"{name} = {choice!r}", remedy=f"Allowed: {', '.join(CHOICES[name])}")
 
 
 @dataclass(frozen=True)
 class JoinedLabels:
-    """Gold and all runs of all systems as codes of the declared labels; -1 is a missing prediction."""
+    """Gold and all runs of all systems as codes of the declared labels, or NONE or INVALID."""
 
     labels: tuple[str, ...]
     ids: tuple[Any, ...] | None
     gold: Codes
     runs: dict[str, tuple[Codes, ...]]
+    outside: dict[str, Counter[str]] = field(default_factory=dict)
+    """For each system with invalid answers: what it said instead of a label, and how often, over its runs."""
 
     @cached_property
     def unanswered(self) -> bool:
-        """True if any system has missing predictions."""
+        """True if any system has missing predictions or invalid answers."""
         return any(bool((run < 0).any()) for runs in self.runs.values() for run in runs)
+
+    def shares(self, name: str, inside: NDArray[np.bool_] | None = None) -> dict[str, float]:
+        """Return the share of this system's items (or of those `inside`) without prediction, and with an invalid answer."""
+        runs = [run if inside is None else run[inside] for run in self.runs[name]]
+        codes = {"missing": NONE, "invalid": INVALID}
+        return {what: float(np.mean([(run == code).mean() for run in runs])) for what, code in codes.items()}
+
+    @property
+    def remarks(self) -> Iterator[str]:
+        """Say of each system how many items have no prediction, and how many answers are none of the labels, and which."""
+        for name, runs in self.runs.items():
+            items, several = len(self.gold) * len(runs), f", in {len(runs)} runs" if len(runs) > 1 else ""
+            if absent := sum(int((run == NONE).sum()) for run in runs):
+                yield f"{name} has no prediction for {absent:,} of {items:,} items ({absent / items:.1%}{several}); they count as wrong."
+            if words := self.outside.get(name):
+                told = ", ".join(f"'{word}' {count:,}" for word, count in words.most_common(3))
+                yield (
+                    f"{words.total():,} of {items:,} answers of {name} ({words.total() / items:.1%}{several}) are none of the "
+                    f"labels, and count as wrong: {told}{' …' if len(words) > 3 else ''}."
+                )
+                if alike := other_spellings(words, self.labels):
+                    yield f"Some differ from labels by case or punctuation alone. If they mean the same: {alike} (map=)."
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -60,33 +103,36 @@ def join(
     labels: Sequence[str],
     missing: Missing = "refuse",
     extra: Extra = "refuse",
+    invalid: Invalid = "refuse",
 ) -> JoinedLabels:
     """Join gold labels and the systems' predictions, and check them.
 
     Labels are a list or array, or (with ids) a dict or a pandas Series. A system may be a list of several such runs. If
     both sides have ids, these are used; position only if one side has none. Predictions for items without gold are
-    refused, or ignored with `extra`.
+    refused, or ignored with `extra`. `invalid`: answers that are none of the labels are refused, wrong in every measure, or
+    as if they were missing.
     """
     declared = tuple(str(name) for name in labels)
     if len(set(declared)) != len(declared) or len(declared) < 2:
         raise InputError(
             f"the label set {list(declared)}", remedy="Give at least two labels, each of them once"
         )
-    if missing not in {"refuse", "wrong"}:
-        raise InputError(f"missing = {missing!r}", remedy="Allowed: refuse, wrong")
-    if extra not in {"refuse", "ignore"}:
-        raise InputError(f"extra = {extra!r}", remedy="Allowed: refuse, ignore")
+    policy = Policy(missing, extra, invalid)
+    policy.check()
     if not systems:
         raise InputError("there is no system to score", remedy="Give predictions of at least one")
     ids, words = _read(gold, "gold")
-    codes = _encode(words, declared, "gold", gaps=False)
+    codes = _encode(words, declared, "gold")
+    if (codes < 0).any():
+        row = int(np.argmax(codes < 0)) + 1
+        raise InputError("gold has an item without a label", row=row, remedy="Remove or label it")
     if not len(codes):
         raise InputError("gold has no items", remedy="Give at least one labelled item")
     place = None if ids is None else {name: at for at, name in enumerate(ids)}
-    runs = {}
+    runs, outside = {}, dict[str, Counter[str]]()
     for name, predictions in systems.items():
         several = _several(predictions)
-        one_by_one = list(predictions) if several else [predictions]
+        one_by_one, said = list(predictions) if several else [predictions], Counter[str]()
         runs[str(name)] = tuple(
             _joined(
                 run,
@@ -94,12 +140,14 @@ def join(
                 declared,
                 len(codes),
                 place,
-                missing,
-                extra,
+                policy,
+                said,
             )
             for number, run in enumerate(one_by_one, 1)
         )
-    return JoinedLabels(declared, ids, codes, runs)
+        if said:
+            outside[str(name)] = said
+    return JoinedLabels(declared, ids, codes, runs, outside)
 
 
 def _several(predictions: Any) -> bool:
@@ -132,25 +180,26 @@ def _read(values: Any, what: str) -> tuple[tuple[Any, ...] | None, list[Any]]:
     return ids, words
 
 
-def _encode(words: Sequence[Any], labels: tuple[str, ...], what: str, *, gaps: bool) -> Codes:
+def _encode(words: Sequence[Any], labels: tuple[str, ...], what: str, invalid: Invalid = "refuse") -> Codes:
+    """Return the codes of labels; an empty cell is NONE. `invalid` says what becomes of unknown ones."""
     # check each distinct word only once
     numbers, different = _factorize(words)
     known: dict[Any, int] = {label: code for code, label in enumerate(labels)}
     code_of = np.empty(len(different), dtype=np.int64)
     for number, word in enumerate(different):
-        code = known.get(word, -1 if is_empty(word) else known.get(as_label(word)))
+        code = known.get(word, NONE if is_empty(word) else known.get(as_label(word)))
         if code is None:
-            raise InputError(
-                f"{what} has the unknown label '{word}'",
-                row=int(np.argmax(numbers == number)) + 1,
-                remedy=nearest(as_label(word), labels),
-            )
+            if invalid == "refuse":
+                raise InputError(
+                    f"{what} has the unknown label '{word}'",
+                    row=int(np.argmax(numbers == number)) + 1,
+                    remedy=remedy_for(as_label(word), labels)
+                    if what != "gold"
+                    else nearest(as_label(word), labels),
+                )
+            code = INVALID if invalid == "wrong" else NONE
         code_of[number] = code
-    codes = code_of[numbers]
-    if not gaps and (codes < 0).any():
-        row = int(np.argmax(codes < 0)) + 1
-        raise InputError(f"{what} has an item without a label", row=row, remedy="Remove or label it")
-    return codes
+    return code_of[numbers]
 
 
 def _factorize(words: Sequence[Any]) -> tuple[Codes, list[Any]]:
@@ -169,11 +218,12 @@ def _joined(
     labels: tuple[str, ...],
     items: int,
     place: dict[Any, int] | None,
-    missing: Missing,
-    extra: Extra,
+    policy: Policy,
+    said: Counter[str],
 ) -> Codes:
+    """Return the codes of one run in gold's order, and add its invalid answers to `said`."""
     ids, words = _read(values, name)
-    codes = _encode(words, labels, name, gaps=True)
+    codes = _encode(words, labels, name, policy.invalid)
     if ids is None or place is None:
         if len(codes) != items:
             raise InputError(
@@ -186,20 +236,23 @@ def _joined(
             # one side parsed its ids as numbers, the other as text
             place, ids = {str(item): at for item, at in place.items()}, tuple(str(item) for item in ids)
         surplus = [item for item in ids if item not in place]
-        if surplus and extra == "refuse":
+        if surplus and policy.extra == "refuse":
             raise InputError(
                 f"{name} has {_some(surplus)}, which gold lacks",
                 remedy="Remove them, or ignore them: extra = ignore (--extra ignore)",
             )
-        predicted = np.full(items, -1, dtype=np.int64)
+        predicted = np.full(items, NONE, dtype=np.int64)
         inside = np.array([place.get(item, -1) for item in ids], dtype=np.int64)
         predicted[inside[inside >= 0]] = codes[inside >= 0]
-    absent = int((predicted < 0).sum())
-    if absent and missing == "refuse":
+        words = [word for word, at in zip(words, inside, strict=True) if at >= 0]
+        codes = codes[inside >= 0]
+    said.update(as_label(word) for word, code in zip(words, codes, strict=True) if code == INVALID)
+    absent = int((predicted == NONE).sum())
+    if absent and policy.missing == "refuse":
         of = (
-            [item for item, at in place.items() if predicted[at] < 0]
+            [item for item, at in place.items() if predicted[at] == NONE]
             if place
-            else np.flatnonzero(predicted < 0) + 1
+            else np.flatnonzero(predicted == NONE) + 1
         )
         raise InputError(
             f"{name} has no prediction for {absent} of {items} items: {_some(list(of), count=False)}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,9 +22,10 @@ from covmis_build.files.ids import NO_LABELS, check_ids, check_rounded
 from covmis_build.files.reading import Sheet, read_table, report
 from covmis_build.files.table import Switches, list_of
 from covmis_build.files.workbook import KEPT_DIGITS
+from covmis_build.label_words import label_meant
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     import pandas as pd
 
@@ -122,20 +124,20 @@ class Labelled:
             error.row = self.row(marks.index(True) + 1) if True in marks else ""
             raise
 
-    def check_labels(self, declared: Sequence[str]) -> None:
+    def check_labels(self, declared: Sequence[str], *, predicted: bool = False) -> None:
         """Refuse undeclared labels; an empty cell is no label."""
-        for number, label in enumerate(self.labels(), 1):
-            word = "" if is_empty(label) else as_label(label)
+        words = ["" if is_empty(label) else as_label(label) for label in self.labels()]
+        for number, word in enumerate(words, 1):
             if word and word not in declared:
                 raise InputError(
                     f"has the unknown label '{word}'",
                     file=self.file,
                     row=self.row(number),
-                    remedy=nearest(word, declared),
+                    remedy=remedy_for(word, declared, words) if predicted else nearest(word, declared),
                 )
         for name in self.rivals:
-            words = {as_label(cell) for cell in self.table[name] if not is_empty(cell)}
-            if words and words <= set(declared):
+            cells = {as_label(cell) for cell in self.table[name] if not is_empty(cell)}
+            if cells and cells <= set(declared):
                 raise _two_columns(self.file, [self.label_column, name])
 
     def whole_ids(self, column: str) -> list[str]:
@@ -161,6 +163,11 @@ class Labelled:
                 )
         return [item[:-2] for item in ids]
 
+    def renamed(self, name_of: Callable[[Any], Any]) -> Labelled:
+        """Return the table with other names for its labels."""
+        names = [name_of(cell) for cell in self.table[self.label_column]]
+        return replace(self, table=self.table.assign(**{self.label_column: names}))
+
     def column(self, name: str) -> list[Any]:
         """Return another column; a missing one is an error."""
         if name not in self.table.columns:
@@ -180,6 +187,27 @@ def is_empty(cell: Any) -> bool:
 def as_label(cell: Any) -> str:
     """Return a label as stripped text; 1.0 (1 in a column with gaps) becomes 1."""
     return str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell).strip()
+
+
+def other_spellings(words: Iterable[str], labels: Sequence[str]) -> str:
+    """Return options that map words to the labels from which they differ by case or punctuation alone."""
+    alike = {word: label for word in words if word not in labels and (label := label_meant(word, labels))}
+    return " ".join(f"--map {shlex.quote(f'{word}={label}')}" for word, label in alike.items())
+
+
+def remedy_for(word: str, labels: Sequence[str], words: Iterable[str] = ()) -> str:
+    """Say what can be done about a system's answer that is none of the labels: name what it means, or count it.
+
+    >>> remedy_for("AGAINST", ["favor", "against"], ["AGAINST", "Favor", "none"])
+    'If they mean the same: --map AGAINST=against --map Favor=favor (map=); or count what is no label: --invalid wrong (invalid=)'
+    """
+    told = other_spellings([word, *words], labels)
+    known = (
+        f"If they mean the same: {told} (map=)"
+        if told
+        else f"{nearest(word, labels)}; say what it means: --map '{word}=LABEL' (map=)"
+    )
+    return f"{known}; or count what is no label: --invalid wrong (invalid=)"
 
 
 def label_set(values: Iterable[Any], file: Path | str) -> list[str]:
@@ -317,7 +345,7 @@ def labelled(
     source, table = _parts(given)
     if table.empty:
         raise InputError("has no rows", file=file, remedy="At least one labelled item is expected")
-    table = _plainly_named(table, {id_column, label_column})
+    table = _with_pairs(file, _plainly_named(table, {*id_column.split(","), label_column}), id_column)
     names = [str(name) for name in table.columns]
     for wanted in (id_column, label_column):
         if wanted and wanted not in names:
@@ -448,6 +476,21 @@ def _plainly_named(table: pd.DataFrame, kept: set[str]) -> pd.DataFrame:
     own = {folded(known): known for known in IDS if known not in table.columns}
     names = {name: own.get(folded(str(name)), name) for name in table.columns if name not in kept}
     return table.rename(columns=names)
+
+
+def _with_pairs(file: Path | str, table: pd.DataFrame, id_column: str) -> pd.DataFrame:
+    """Add the ids of pairs, if `id_column` names several columns (`claim_id,post_id`): their values with `|` between them."""
+    names = id_column.split(",")
+    if len(names) < 2 or id_column in table.columns:
+        return table
+    for name in names:
+        if name not in table.columns:
+            raise UnknownName(
+                f"lacks the column '{name}'", file=file, remedy=nearest(name, map(str, table.columns))
+            )
+    cells = table[names].itertuples(index=False, name=None)
+    ids = ["" if any(map(is_empty, row)) else "|".join(as_label(cell) for cell in row) for row in cells]
+    return table.assign(**{id_column: ids})
 
 
 def with_gold_id_name(gold: Labelled, system: Labelled) -> Labelled:

@@ -12,7 +12,7 @@ from covmis_build.evaluation.catalogue import measures
 from covmis_build.evaluation.ceiling import HUMAN
 from covmis_build.evaluation.paired import PairedSystems
 from covmis_build.evaluation.rendering import booktabs, escape, known, telling_digits, titled
-from covmis_build.evaluation.significance import holm
+from covmis_build.stats.many_tests import holm
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

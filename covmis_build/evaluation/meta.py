@@ -13,7 +13,7 @@ import numpy as np
 
 from covmis_build.errors import InputError
 from covmis_build.evaluation.gold_and_systems import gold_and_systems
-from covmis_build.evaluation.joining import Extra, Missing, join
+from covmis_build.evaluation.joining import Extra, Invalid, Missing, join
 from covmis_build.evaluation.rendering import Evaluated
 from covmis_build.evaluation.setting import Setting, setting
 from covmis_build.evaluation.significance import TIE, generator, in_one_order, tukey_p_of_values
@@ -95,11 +95,16 @@ class Meta(Evaluated):
     tests: pd.DataFrame
     distinguishing: pd.DataFrame
     trials: int = 0
+    remarks: tuple[str, ...] = ()
+    """What systems answered besides labels, as sentences."""
 
     def tables(self) -> list[tuple[str, pd.DataFrame]]:
         """Return the tables with their titles."""
         return [
-            (f"Similarity: tau-b of the rankings of {self.systems} systems", self.similarity),
+            (
+                " ".join([f"Similarity: tau-b of the rankings of {self.systems} systems", *self.remarks]),
+                self.similarity,
+            ),
             (f"Consistency: mean tau-b over {self.trials:,} random halves", self.consistency),
             ("Differences in consistency (randomised Tukey HSD)", self.tests),
             (
@@ -116,6 +121,7 @@ class Meta(Evaluated):
         """Plain values for JSON."""
         return {
             "systems": self.systems,
+            "notes": list(self.remarks),
             "similarity": self.similarity.to_dict("records"),
             "consistency": self.consistency.to_dict("records"),
             "consistency_tests": self.tests.to_dict("records"),
@@ -137,6 +143,8 @@ def meta(  # noqa: PLR0913 - every option is named
     undefined: str = "zero",
     missing: Missing = "refuse",
     extra: Extra = "refuse",
+    invalid: Invalid = "refuse",
+    map: Mapping[str, str] | None = None,  # noqa: A002 - what everyone calls it
     by_position: bool = False,
     trials: int = 1000,
     replicates: int = 2000,
@@ -150,8 +158,8 @@ def meta(  # noqa: PLR0913 - every option is named
     least three classes): tau-b of the full ranking with the ranking after merging two classes, for each pair; a low mean
     shows that the measure distinguishes the classes.
     """
-    given = gold_and_systems(gold, systems, id=id, label=label, by_position=by_position)
-    joined = join(given.gold, given.systems, given.labels(labels, order), missing, extra)
+    given = gold_and_systems(gold, systems, id=id, label=label, by_position=by_position, map=map)
+    joined = join(given.gold, given.systems, given.labels(labels, order, invalid), missing, extra, invalid)
     if len(joined.runs) < 3:
         raise InputError(f"{len(joined.runs)} systems", remedy="Rankings need at least three")
     if any(len(runs) > 1 for runs in joined.runs.values()):
@@ -174,6 +182,7 @@ def meta(  # noqa: PLR0913 - every option is named
         tests=tests,
         distinguishing=_distinguishing(chosen, counts),
         trials=trials,
+        remarks=tuple(joined.remarks),
     )
 
 

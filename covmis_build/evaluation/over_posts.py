@@ -11,7 +11,7 @@ import numpy as np
 from covmis_build.errors import InputError
 from covmis_build.evaluation.catalogue import measures
 from covmis_build.evaluation.gold_and_systems import gold_and_systems
-from covmis_build.evaluation.joining import Extra, Missing, join, numbers_of_items
+from covmis_build.evaluation.joining import Extra, Invalid, Missing, join, numbers_of_items
 from covmis_build.evaluation.measure import Need
 from covmis_build.evaluation.rendering import Evaluated, booktabs, bounded, escape, forests, legend, titled
 from covmis_build.evaluation.setting import setting
@@ -148,6 +148,8 @@ def score_over_posts(  # noqa: PLR0913 - every option is named
     undefined: str = "zero",
     missing: Missing = "refuse",
     extra: Extra = "refuse",
+    invalid: Invalid = "refuse",
+    map: Mapping[str, str] | None = None,  # noqa: A002 - what everyone calls it
     by_position: bool = False,
     level: float = 0.95,
     title: str = "",
@@ -168,8 +170,8 @@ def score_over_posts(  # noqa: PLR0913 - every option is named
     """
     import pandas as pd
 
-    given = gold_and_systems(gold, systems, id=id, label=label, by_position=by_position)
-    joined = join(given.gold, given.systems, given.labels(labels, order), missing, extra)
+    given = gold_and_systems(gold, systems, id=id, label=label, by_position=by_position, map=map)
+    joined = join(given.gold, given.systems, given.labels(labels, order, invalid), missing, extra, invalid)
     chosen = setting(
         joined.labels,
         names=measures,
@@ -233,7 +235,7 @@ def score_over_posts(  # noqa: PLR0913 - every option is named
                 }
                 for measure, figure in figures.items()
             ]
-    return ScoresOverPosts(pd.DataFrame(rows), level, title, remarks)
+    return ScoresOverPosts(pd.DataFrame(rows), level, title, (*joined.remarks, *remarks))
 
 
 def _check_order(chosen: Setting) -> None:

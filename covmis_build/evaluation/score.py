@@ -11,6 +11,7 @@ from covmis_build.evaluation.ceiling import ceiling_of
 from covmis_build.evaluation.gold_and_systems import GoldAndSystems, gold_and_systems
 from covmis_build.evaluation.joining import (
     Extra,
+    Invalid,
     JoinedLabels,
     Missing,
     claims_of_items,
@@ -50,6 +51,8 @@ def score(  # noqa: PLR0913 - every option is named, and most calls need three
     undefined: str = "zero",
     missing: Missing = "refuse",
     extra: Extra = "refuse",
+    invalid: Invalid = "refuse",
+    map: Mapping[str, str] | None = None,  # noqa: A002 - what everyone calls it
     by: Mapping[str, Any] | Sequence[str] | None = None,
     people: Any = None,
     by_position: bool = False,
@@ -72,6 +75,10 @@ def score(  # noqa: PLR0913 - every option is named, and most calls need three
     probabilities=["p_claim", "p_sample"], by=["kind"]`. Without `measures`, all whose requirements are met are computed. An
     ordinal measure named without `order` uses the order of the labels.
 
+    `map` says what labels of these are called here, such as `{"1": "favor", "FAVOR": "favor"}`. Answers that are none of the
+    labels are refused, or (`invalid`) wrong in every measure, or as if they were `missing`; the columns `missing` and `invalid`
+    have their shares.
+
     `people` are individual labels (a table with one row per annotator and item, a file, or a dict of lists by gold's ids).
     Then `person` is human performance (each annotator against the others), and `ceiling` the best possible score with the
     same number of annotators. `seed` is used for these simulations.
@@ -82,8 +89,8 @@ def score(  # noqa: PLR0913 - every option is named, and most calls need three
     """
     import pandas as pd
 
-    given = gold_and_systems(gold, systems, id=id, label=label, by_position=by_position)
-    joined = join(given.gold, given.systems, given.labels(labels, order), missing, extra)
+    given = gold_and_systems(gold, systems, id=id, label=label, by_position=by_position, map=map)
+    joined = join(given.gold, given.systems, given.labels(labels, order, invalid), missing, extra, invalid)
     chosen = setting(
         joined.labels,
         names=measures,
@@ -113,7 +120,7 @@ def score(  # noqa: PLR0913 - every option is named, and most calls need three
         claims=claims,
         undefined=undefined,
         study=title,
-        remarks=given.remarks(given_chances),
+        remarks=(*joined.remarks, *given.remarks(given_chances)),
     )
 
 
@@ -155,7 +162,7 @@ def _rows(
     rows: list[dict[str, Any]] = []
     start = 0
     for system, runs in joined.runs.items():
-        own = cells[:, start : start + len(runs)]
+        own, unanswered = cells[:, start : start + len(runs)], joined.shares(system, inside)
         start += len(runs)
         counts = np.stack([np.bincount(run, minlength=shape[0] * shape[1]) for run in own.T])
         values = chosen.values(counts.reshape(-1, *shape).astype(np.float64))
@@ -180,6 +187,7 @@ def _rows(
                 "why": figure.why if figure else "one item",
                 "runs": len(each),
                 "sd": float(np.std(each, ddof=1)) if len(each) > 1 else np.nan,
+                **unanswered,
             }
             rows.append(row | weighted.get(measure.name, {}))
     return rows

@@ -164,6 +164,7 @@ class Scores(Evaluated):
         for name in dict.fromkeys(chosen["system"]):
             of = chosen[chosen["system"] == name].to_dict("records")
             cells = {_symbol(row["measure"]): cell(row, digits[row["measure"]]) for row in of}
+            cells |= {"invalid": f"{of[0]['invalid']:.1%}"} if chosen["invalid"].any() else {}
             rows.append({"system": name, **cells})
         rows += [
             {

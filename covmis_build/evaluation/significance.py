@@ -178,19 +178,6 @@ def tukey_p_of_values(values: Array, *, replicates: int, seed: int, exact: bool 
     )
 
 
-def holm(p_values: Array) -> Array:
-    """Return Holm's adjusted p-values in the given order.
-
-    >>> holm(np.array([0.01, 0.04, 0.03])).round(6).tolist()
-    [0.03, 0.06, 0.06]
-    """
-    if len(p_values) < 2:  # nothing to adjust, nothing to load
-        return p_values
-    from statsmodels.stats.multitest import multipletests
-
-    return np.asarray(multipletests(p_values, method="holm")[1])
-
-
 def welch(first: Array, second: Array) -> tuple[float, float]:
     """Return Welch's t and its two-sided p for two sets of runs with unequal variances."""
     from scipy.stats import ttest_ind_from_stats

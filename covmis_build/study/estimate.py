@@ -16,13 +16,20 @@ from covmis_build.annotation.newest import newest, scheme_of_rounds
 from covmis_build.corpus.convert import corpus_file, read_corpus
 from covmis_build.engine import silent
 from covmis_build.errors import InputError, counted, nearest
-from covmis_build.estimation.checks import checked_values
+from covmis_build.estimation.checks import said_by_rules
 from covmis_build.estimation.differences import LABEL, compared_parts
 from covmis_build.estimation.label_error import answers_table
 from covmis_build.estimation.page import check_formats, written
 from covmis_build.estimation.parts import with_parts
 from covmis_build.estimation.predictions import Predictions, check_not_leaked, cross_fitted, predictions_for
-from covmis_build.estimation.regression import FORMATS, Formula, Regression, regression, with_covariates
+from covmis_build.estimation.regression import (
+    FORMATS,
+    Formula,
+    Regression,
+    Sampled,
+    regression,
+    with_covariates,
+)
 from covmis_build.estimation.scopes import check_scopes, untimed
 from covmis_build.estimation.shares import WEIGHTS, Estimates, estimates
 from covmis_build.evaluation.label_files import read_rows
@@ -311,12 +318,14 @@ def regress(  # noqa: PLR0913 - every option is named
     scheme_of_rounds(rounds, study.settings.labels.changes)[0].check_everywhere(asked.label)
     gold = labelled.set_index("item_id").reindex(rows["item_id"])
     known = gold["label"].notna().to_numpy()
-    weights = figures_of(study.places.rounds, rounds, frame, settings).weights
-    weight = weights[WEIGHTS[Estimand(of)]].to_numpy(float)
+    figures = figures_of(study.places.rounds, rounds, frame, settings)
+    weight = figures.weights[WEIGHTS[Estimand(of)]].to_numpy(float)
+    sample = figures.samples[Estimand(of)]
     audit = audits.audit_of(labelled, settings.labels.automatic, weight)
-    told = pd.Series(checked_values(audit, labelled, asked.label, weight), labelled["item_id"]).reindex(
-        rows["item_id"]
-    )
+    y, rule = (audit.labels == asked.label).astype(float), said_by_rules(audit, asked.label)
+    told = pd.Series(sample.phase.values(y, rule), labelled["item_id"]).reindex(rows["item_id"])
+    places = np.asarray(pd.Index(rows["item_id"]).get_indexer(pd.Index(labelled["item_id"])), dtype=np.intp)
+    sampled = Sampled(places, sample.design, sample.expected, sample.phase, sample.people, y, rule)
     sizes = 1 / rows["p_claim"].to_numpy(float)
     if of == Estimand.POSTS:
         sizes = sizes * rows["group_size"].to_numpy(float)
@@ -331,6 +340,7 @@ def regress(  # noqa: PLR0913 - every option is named
         chances=gold["p_sample"].fillna(1.0).to_numpy(float),
         sizes=sizes,
         predicted=None if predictions is None else predictions[asked.label].to_numpy(float),
+        sampled=sampled,
         family=family,
         over=over,
         level=level,

@@ -15,6 +15,7 @@ from covmis_build.engine.port import silent
 from covmis_build.errors import CheckFailed, InputError, UnknownName, nearest
 from covmis_build.evaluation.catalogue import measures
 from covmis_build.evaluation.gold_and_systems import (
+    Names,
     gold_and_systems,
     parts_of_spec,
     read_spec,
@@ -113,11 +114,16 @@ def files_to_score(
     order: Sequence[str] = (),
     poles: Sequence[str] = (),
     folder: Path | None = None,
+    map: Mapping[str, str] | None = None,  # noqa: A002 - what everyone calls it
 ) -> FilesToScore:
-    """Read gold (FILE[:COLUMN]) and each system ([NAME=]FILE[:COLUMN]), and find the label scheme."""
+    """Read gold (FILE[:COLUMN]) and each system ([NAME=]FILE[:COLUMN]), and find the label scheme.
+
+    `map` says what labels of the files are called here.
+    """
     _, table = read_spec(gold, id_column)
     study = study_of(Path(table.file), folder)
-    in_gold = {label for label in table.labels() if label}
+    renamed = table.renamed(Names(map or {}))
+    in_gold = {label for label in renamed.labels() if label}
     if not labels and study is not None and in_gold <= set((scheme := study.settings.labels).values):
         runs = read_specs(systems, id_column, scheme.values)
         return FilesToScore(
@@ -129,7 +135,7 @@ def files_to_score(
             labels_from_gold=False,
             study=study,
         )
-    declared = list(labels or order or table.label_set())
+    declared = list(labels or order or renamed.label_set())
     runs = read_specs(systems, id_column, declared)
     return FilesToScore(
         table,

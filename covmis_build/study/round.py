@@ -17,13 +17,14 @@ from covmis_build.report.result import Result
 from covmis_build.study import rounds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import pandas as pd
 
     from covmis_build.annotation.adjudication import Settlement
     from covmis_build.annotation.agreement import Agreement
     from covmis_build.annotation.decide import Disagreement, Disagreements
+    from covmis_build.annotation.importing import ImportedLabels
     from covmis_build.annotation.progress import Progress
     from covmis_build.annotation.push import Sent
     from covmis_build.annotation.report import Report
@@ -236,6 +237,47 @@ class Round(Result):
                 pulled.add(label_studio.pull_round(self.study, self.folder))
             record.note_reported_problems(self.folder, pulled)
         return pulled
+
+    def import_labels(
+        self,
+        labels: Annotated[
+            Path | str | pd.DataFrame,
+            About(
+                "An export of Label Studio, doccano, Prodigy, Argilla or Potato, or a table of labels.",
+                metavar="FILE",
+                argument=True,
+            ),
+        ],
+        *,
+        people: Annotated[
+            Mapping[str, str] | None, About("Who is which annotator (-: leave out).", metavar="NAME=CODE")
+        ] = None,
+        question: Annotated[str, About("The question, if the export has several.")] = "",
+        yes: Annotated[
+            bool, About("Record the labels. Without it, only show what would be recorded.")
+        ] = False,
+    ) -> ImportedLabels:
+        """Import labels that annotators gave in another tool.
+
+        Posts are matched by the id of item or post, or by their exact text. Exit code 1 if a label cannot be used.
+
+        Example: covmis round import project-1.json --people 1=a1 --people 2=a2 --yes
+        """
+        from covmis_build.annotation.importing import import_labels
+
+        self._refuse_checks()
+        self._refuse_training()
+        coders = [code for code in self.annotators if not is_machine(code)]
+        with self.study.locked_rounds("covmis round import"):
+            return import_labels(
+                self.folder,
+                labels,
+                coders,
+                people=people or {},
+                question=question,
+                now=storage.moment(),
+                yes=yes,
+            )
 
     def label_page(self, annotator: str, *, save: str, back: str) -> str:
         """Return an annotator's offline page for the workbench, with the answers so far. New answers go to `save`.

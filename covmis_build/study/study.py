@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from covmis_build.annotation.guideline import GuidelineCheck
+    from covmis_build.annotation.importing import ImportedLabels
     from covmis_build.annotation.merging import Merged
     from covmis_build.archive.counted import CountedPosts
     from covmis_build.archive.intake import Intake
@@ -462,6 +463,18 @@ class Study:
         from covmis_build.study.import_posts import import_posts
 
         return import_posts(self, file, progress)
+
+    def import_labels(
+        self,
+        labels: Path | str | pd.DataFrame,
+        *,
+        people: Mapping[str, str] | None = None,
+        question: str = "",
+        yes: bool = False,
+        number: str = "",
+    ) -> ImportedLabels:
+        """Import labels that annotators gave in another tool into a round (default: the last): `Round.import_labels`."""
+        return self.round(number).import_labels(labels, people=people, question=question, yes=yes)
 
     def remove_posts(
         self,

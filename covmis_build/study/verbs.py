@@ -134,6 +134,7 @@ VERBS = {
     "round open": Verb(f"{_STUDY}open_round"),
     "round push": Verb(f"{_ROUND}push"),
     "round pull": Verb(f"{_ROUND}pull"),
+    "round import": Verb(f"{_ROUND}import_labels"),
     "round status": Verb(f"{_ROUND}status"),
     "round report": Verb(f"{_ROUND}report"),
     "round adjudicate": Verb(

@@ -28,9 +28,9 @@ def corpus(n=300, seed=3):
     )  # fmt: skip
 
 
-def compared(*two, before="", after=""):
+def compared(*two, before="", after="", level=0.95):
     between = compared_parts(two or None, before, after, labels=VALUES)
-    found = estimates(corpus(), VALUES, Sampling(), between=between)
+    found = estimates(corpus(), VALUES, Sampling(), between=between, level=level)
     rows = found.differences[found.differences["estimand"] == "unique_posts"]
     return rows.set_index("label"), found
 
@@ -55,6 +55,30 @@ def test_p_and_interval_agree_and_the_difference_is_that_of_the_shares(two, days
     said = sentences(found.differences, found.level)
     assert said[0].startswith("Of unique posts, the share")
     assert said[0] in found.sentences
+
+
+def test_several_labels_are_adjusted_by_holm_and_one_is_not():
+    rows, found = compared("kind:title", "kind:keywords")
+    p = rows["p"].to_numpy()
+    order = np.argsort(p)
+    by_hand = np.empty(3)
+    by_hand[order] = np.minimum(1, np.maximum.accumulate(p[order] * [3, 2, 1]))
+    assert rows["p_adjusted"].to_numpy() == pytest.approx(by_hand)
+    wide, _ = compared("kind:title", "kind:keywords", level=1 - 0.05 / 3)
+    assert rows["low_together"].tolist() == pytest.approx(wide["low"].tolist())
+    assert rows["high_together"].tolist() == pytest.approx(wide["high"].tolist())
+    assert "3 labels are compared at once" in sentences(found.differences, 0.95)[-1]
+    assert f"after Holm's adjustment, alone p = {rows['p'].iloc[0]:.3f}" in " ".join(found.sentences)
+    one, found = compared("label:favor", "label:against")
+    assert (one["p_adjusted"] == one["p"]).all()
+    assert one["low_together"].tolist() == one["low"].tolist()
+    assert "Holm" not in " ".join(found.sentences)
+    two = corpus().assign(label=lambda rows: rows["label"].replace("neither", "against"))
+    between = compared_parts(["kind:title", "kind:keywords"], labels=VALUES[:2])
+    rows = estimates(two, VALUES[:2], Sampling(), between=between).differences
+    assert (rows["p_adjusted"] == rows["p"]).all(), (
+        "what one of two labels gains, the other loses: that is one comparison"
+    )
 
 
 def test_two_claims_by_hand():

@@ -143,7 +143,8 @@ def test_labels_that_nobody_declared_are_named_with_file_and_row(run, files) -> 
     lines = said.read_text().splitlines()
     said.write_text("\n".join([*lines[:7], lines[7].rpartition(",")[0] + ",FAVOR", *lines[8:]]))
     with pytest.raises(
-        InputError, match=r"a\.csv, row 8: has the unknown label 'FAVOR'\. Did you mean 'favor'"
+        InputError,
+        match=r"a\.csv, row 8: has the unknown label 'FAVOR'\. If they mean the same: --map FAVOR=favor",
     ):
         run("score", files / "corpus.csv", said, "--labels", LABELS)
 

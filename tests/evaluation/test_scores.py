@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.metrics import f1_score, recall_score
 
 import covmis_build as covmis
 from covmis_build.errors import InputError, UnknownName
@@ -217,6 +218,48 @@ def test_missing_predictions_are_refused_or_wrong() -> None:
     assert value(table, "s", "macro_recall") == pytest.approx((1 / 3 + 1) / 2)
     assert value(table, "t", "accuracy") == 1
     assert table["value"].notna().all()
+
+
+def test_answers_that_are_no_labels_are_refused_named_or_counted() -> None:
+    gold = pd.DataFrame({"id": range(8), "label": list("abcabcab")})
+    said = pd.DataFrame({"id": range(8), "prediction": ["A", "B", "none", "A", "?", "none", "B", "B"]})
+    names = {"A": "a", "B": "b", "none": "c"}
+    with pytest.raises(
+        InputError, match=r"label 'A'. If they mean the same: --map A=a --map B=b .*--invalid wrong"
+    ):
+        score(gold, {"s": said})
+    with pytest.raises(
+        InputError, match=r"label '\?'. Allowed: a, b, c; say what it means: --map '\?=LABEL'"
+    ):
+        score(gold, {"s": said}, map=names)
+    with pytest.raises(UnknownName, match=r"map: no label is called 'non'. Did you mean 'none'"):
+        score(gold, {"s": said}, map={"non": "c"})
+    scores = scoring(gold, {"s": said, "t": gold}, map=names, invalid="wrong")
+    truth, answers = gold["label"], said["prediction"].map(names | {"?": "?"})
+    for name, average in (("macro_f1", "macro"), ("macro_recall", "macro")):
+        own = f1_score if name == "macro_f1" else recall_score
+        assert scores.value("s", name) == pytest.approx(
+            own(truth, answers, labels=list("abc"), average=average)
+        )
+    row = scores.to_frame().set_index("system").loc["s"].iloc[0]
+    assert (row["invalid"], row["missing"]) == (1 / 8, 0)
+    assert "1 of 8 answers of s (12.5%) are none of the labels, and count as wrong: '?' 1." in scores.notes
+    assert scores.overall()["invalid"].tolist() == ["12.5%", "0.0%"]
+    assert (
+        "1 of 8 answers of s"
+        in comparing(gold, {"s": said, "t": gold}, map=names, invalid="wrong").remarks[0]
+    )
+    # the same as lists, by id, and over runs
+    lists = {"s": [answers.tolist(), answers.tolist()]}
+    assert scoring(truth.tolist(), lists, invalid="wrong").value("s", "macro_f1") == scores.value(
+        "s", "macro_f1"
+    )
+    with pytest.raises(InputError, match="s has no prediction for 1 of 8 items: 4"):
+        score(gold, {"s": said}, map=names, invalid="missing")
+    absent = scoring(gold, {"s": said}, map=names, invalid="missing", missing="wrong")
+    assert absent.value("s", "macro_f1") == scores.value("s", "macro_f1")
+    assert absent.to_frame()["missing"].unique() == [1 / 8]
+    assert "s has no prediction for 1 of 8 items (12.5%); they count as wrong." in absent.notes
 
 
 @pytest.mark.parametrize(

@@ -321,7 +321,7 @@ def read_rows(path: Path, needed: Sequence[str], ours: Sequence[str] = ()) -> Re
 
     `ours` are all columns that covmis wrote, in order: if one of them is missing, a column of another name in its place is it.
     """
-    table = read_table(path, with_column=needed[0])
+    table = read_table(path, with_column=needed[0] if needed else "")
     names = _known_names(table.header, [*needed, *ours])
     renamed = _renamed(names, ours)
     names = [renamed.get(name, name) for name in names]
