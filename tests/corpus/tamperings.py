@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from covmis_build.annotation.json_records import own_hash
 from covmis_build.corpus import bundle, covmis_shape
 from covmis_build.corpus.bundle import hash_tree, root_of
 from covmis_build.corpus.convert import read_corpus, write_corpus
@@ -260,6 +261,15 @@ def half_sample(rows):
     return rows.assign(p_sample=rows["p_sample"] / 2)
 
 
+def opened_earlier(files):
+    """Set back when a round was opened, and mend the record's own hash."""
+    name = "annotation/rounds/001/round.json"
+    about = json.loads(files[name])
+    about["opened_at"] = about["opened_at"].replace("2026", "2020", 1)
+    about["sha256"] = own_hash(about, "sha256")
+    files[name] = json.dumps(about).encode()
+
+
 TAMPERINGS = {
     "a label in one format": one_format,
     "a label in all formats": in_every_format(first("label", other_label)),
@@ -412,7 +422,7 @@ TAMPERINGS = {
     "no root hash": in_facts(lambda facts: facts.update(root="")),
     "another root hash": in_facts(lambda facts: facts.update(root="0" * 64)),
     "the guideline of today": inside("annotation/guideline.md", b"e", b"a"),
-    "when a round was opened": inside("annotation/rounds/001/round.json", b'"opened_at": "2026', b'"opened_at": "2020'),
+    "when a round was opened": in_bundle(opened_earlier),
     "the settings of today": inside("study.toml", b"claims_per_round = 12", b"claims_per_round = 9"),
     "versions of libraries": in_manifest(lambda told: told["versions"].update(duckdb="0.1")),
     "how long people took": in_annotations(lambda rows: rows.assign(time="below 5 s")),
