@@ -47,13 +47,13 @@ def follow(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def in_child(act: Callable[..., Result], *given: Any) -> Result:
+def in_child(act: Callable[..., Result], *given: Any, memory: int = MOST) -> Result:
     """Return the result of `act(*given)`, computed in a separate process; its errors are raised here.
 
-    A child that is killed, or exceeds memory or time, is an InputError.
+    A child that is killed, or exceeds `memory` (at most its share of the machine's) or time, is an InputError.
     """
     ours, its = multiprocessing.Pipe(duplex=False)
-    child = multiprocessing.Process(target=_act, args=(its, os.getpid(), act, given))
+    child = multiprocessing.Process(target=_act, args=(its, os.getpid(), act, given, memory))
     with _uninterrupted():
         child.start()
     its.close()
@@ -86,11 +86,11 @@ def _uninterrupted() -> Generator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _act(to: Connection, parent: int, act: Callable[..., Any], given: tuple[Any, ...]) -> None:
+def _act(to: Connection, parent: int, act: Callable[..., Any], given: tuple[Any, ...], memory: int) -> None:
     follow(parent)
     faulthandler.disable()
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # libraries print messages when they crash
-    _bound_memory()
+    _bound_memory(memory)
     got_on()
     try:
         to.send(act(*given))
@@ -122,13 +122,13 @@ def _ended(code: int) -> str:
     return f"it ended the process that read it ({f'signal {-code}' if code < 0 else f'exit code {code}'})"
 
 
-def _bound_memory() -> None:
+def _bound_memory(most: int) -> None:
     """Limit this process's memory to its share, if the system reports the total."""
     if not resource:
         return  # another system, with its own limits
     try:
         page, pages = os.sysconf("SC_PAGE_SIZE"), os.sysconf("SC_PHYS_PAGES")
         taken = int(Path("/proc/self/statm").read_text("ascii").split()[0]) * page
-        resource.setrlimit(resource.RLIMIT_AS, (taken + min(int(ROOM * page * pages), MOST),) * 2)
+        resource.setrlimit(resource.RLIMIT_AS, (taken + min(int(ROOM * page * pages), most),) * 2)
     except (OSError, ValueError):
         return  # the system does not report it

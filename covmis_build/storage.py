@@ -350,6 +350,19 @@ def _try_lock(handle: int) -> bool:
     return True
 
 
+def _wait_for_lock(handle: int) -> None:
+    """Lock an open file, waiting for whoever else appends to it. Where a file system knows no locks there is none."""
+    with suppress(OSError):
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(handle, msvcrt.LK_LOCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX)
+
+
 def _flush(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
@@ -423,6 +436,7 @@ def append_line(path: Path, line: bytes) -> None:
         new = not path.exists()
         handle = os.open(_target(path), os.O_RDWR | os.O_CREAT, 0o666)
         try:
+            _wait_for_lock(handle)  # two processes may append at once; closing the file ends the lock
             end = _whole_lines(handle)
             os.ftruncate(handle, end)
             os.lseek(handle, end, os.SEEK_SET)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import zipfile
+
+import openpyxl
 import pytest
 
+from covmis_build.errors import InputError
+from covmis_build.study.look import look
 from tests import bombs
 
 ONE_OF_A_KIND = (
@@ -31,3 +36,22 @@ def test_small_ones(tmp_path, name):
 @pytest.mark.parametrize("name", bombs.NAMES)
 def test_a_gigabyte(tmp_path, name, act):
     checked(tmp_path / name, bombs.GIGABYTE, act)
+
+
+FAR = (
+    '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
+    '<row r="1"><c r="A1"><v>1</v></c></row><row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData></worksheet>'
+)
+
+
+def test_a_workbook_that_ends_its_reader_ends_no_preview(tmp_path):
+    """Its last cell is the last one that a sheet can have: the reader's library makes all cells before it, and aborts."""
+    path = tmp_path / "far.xlsx"
+    openpyxl.Workbook().save(path)
+    with zipfile.ZipFile(path) as whole:
+        parts = {name: whole.read(name) for name in whole.namelist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as whole:
+        for name, content in (parts | {"xl/worksheets/sheet1.xml": FAR.encode()}).items():
+            whole.writestr(name, content)
+    with pytest.raises(InputError, match=r"far\.xlsx: it"):
+        look(path)

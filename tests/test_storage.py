@@ -183,3 +183,20 @@ def test_a_table_is_read_once_until_its_file_changes(tmp_path, monkeypatch):
     assert storage.read_once(path, "labels")["label"][0] == "favor"
     copy.replace(path)
     assert storage.read_once(path, "labels")["label"][0] == "never", "another program's change is seen, too"
+
+
+def _append(path, who):
+    for number in range(50):
+        storage.append_line(path, f"{who} {number}".encode())
+
+
+def test_processes_that_append_at_once_lose_no_line(tmp_path):
+    path = tmp_path / "outputs.txt"
+    processes = [multiprocessing.Process(target=_append, args=(path, who)) for who in range(4)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert sorted(path.read_text().splitlines()) == sorted(
+        f"{who} {number}" for who in range(4) for number in range(50)
+    )

@@ -15,6 +15,7 @@ from covmis_build.archive.formats import nested
 from covmis_build.archive.intake import in_words
 from covmis_build.archive.reader import ReadingOptions, file_of, open_job, read
 from covmis_build.archive.whose import IN_SETTINGS
+from covmis_build.children import in_child
 from covmis_build.cleaning.language import fits, languages
 from covmis_build.errors import BrokenIds, InputError, MissingExtra, counted
 from covmis_build.options import Cleaning, Columns
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 ROWS = 10_000
 """Number of rows in the preview; the format of each column is detected from all of them."""
 SHOWN = 3
+MEMORY = 4 << 30
+"""Maximum address space of a preview, in bytes: threads of libraries reserve much that they never use."""
 IN_LANGUAGE = 100
 """Number of texts whose language is checked."""
 
@@ -180,7 +183,13 @@ def look(path: Path | str, study: OfStudy | None = None) -> Look:
     path = place(path)
     if not path.is_file():
         raise InputError("is no file", file=path, remedy="Name a file of posts")
-    how = how_of(study)
+    try:
+        return in_child(_looked_at, path, how_of(study), study, memory=MEMORY)
+    except InputError as error:
+        raise error.at(path) from None
+
+
+def _looked_at(path: Path, how: ReadingOptions, study: OfStudy | None) -> Look:
     seen: dict[str, SeenFile] = {}
     for job in streams.jobs([(path, name_in(path, study))]):
         if file_of(job) not in seen:
