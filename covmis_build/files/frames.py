@@ -63,7 +63,7 @@ def _names(file: IO[bytes], form: str) -> list[str]:
     import pyarrow.parquet as pq
 
     if form == "Parquet":
-        with pq.ParquetFile(file, page_checksum_verification=True) as parquet:
+        with pq.ParquetFile(file) as parquet:
             return [str(name) for name in parquet.schema_arrow.names]
     with pa.ipc.open_file(file) as arrow:
         return [str(name) for name in arrow.schema.names]
@@ -78,7 +78,7 @@ def batches(file: IO[bytes], *, most: int = 0) -> Iterator[pa.RecordBatch]:
     room = min(room, most or room)
     file.seek(0)
     if file.read(4) == PARQUET:
-        with pq.ParquetFile(file, page_checksum_verification=True) as parquet:
+        with pq.ParquetFile(file) as parquet:
             source: Iterator[pa.RecordBatch] = parquet.iter_batches(ROWS)
             yield from _within(source, room)
     else:
