@@ -47,7 +47,7 @@ def follow(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def in_child(act: Callable[..., Result], *given: Any, memory: int = MOST) -> Result:
+def in_child(act: Callable[..., Result], *given: Any, memory: int = 0) -> Result:
     """Return the result of `act(*given)`, computed in a separate process; its errors are raised here.
 
     A child that is killed, or exceeds `memory` (at most its share of the machine's) or time, is an InputError.
@@ -129,6 +129,6 @@ def _bound_memory(most: int) -> None:
     try:
         page, pages = os.sysconf("SC_PAGE_SIZE"), os.sysconf("SC_PHYS_PAGES")
         taken = int(Path("/proc/self/statm").read_text("ascii").split()[0]) * page
-        resource.setrlimit(resource.RLIMIT_AS, (taken + min(int(ROOM * page * pages), most),) * 2)
+        resource.setrlimit(resource.RLIMIT_AS, (taken + min(int(ROOM * page * pages), most or MOST),) * 2)
     except (OSError, ValueError):
         return  # the system does not report it
