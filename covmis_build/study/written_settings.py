@@ -15,13 +15,18 @@ if TYPE_CHECKING:
     from covmis_build.settings import Settings
 
 
+SHOWN = "shown:"
+"""Before the name of a form's field: the value that the form showed."""
+
+
 class WrittenSetting(NamedTuple):
-    """A setting: its table, its name, its value as text, and its meaning."""
+    """A setting: its table, its name, its value as text, its meaning, and what a form was sent with if it differs."""
 
     table: str
     key: str
     text: str
     meaning: str
+    typed: str | None = None
 
     @property
     def name(self) -> str:
@@ -45,14 +50,34 @@ def written_settings(settings: Settings) -> list[WrittenSetting]:
 
 
 def changed_settings(settings: Settings, form: Mapping[str, str]) -> dict[str, Any]:
-    """Return the changed settings of a form, for `study.change(**changes)`."""
+    """Return the changed settings of a form, for `study.change(**changes)`.
+
+    Beside each field the form has the value that it showed (SHOWN). What it did not change is left as it is now; what was
+    changed elsewhere in the meantime, to another value, is refused.
+    """
     changes: dict[str, Any] = {}
     for row in written_settings(settings):
-        text = form.get(row.name, row.text).strip()
-        if text != row.text.strip():
-            owner = getattr(settings, row.table) if row.table else settings
-            changes.setdefault(row.table, {})[row.key] = _value(row.name, text, getattr(owner, row.key))
+        now, text = row.text.strip(), form.get(row.name, row.text).strip()
+        shown = form.get(SHOWN + row.name, row.text).strip()
+        if text in {shown, now}:
+            continue
+        if now != shown:
+            raise InputError(
+                f"{row.name} was changed elsewhere since this page was shown: it is '{now}' now, was '{shown}', and you wrote '{text}'",
+                remedy="Save again to write yours",
+            )
+        owner = getattr(settings, row.table) if row.table else settings
+        changes.setdefault(row.table, {})[row.key] = _value(row.name, text, getattr(owner, row.key))
     return {**changes.pop("", {}), **changes}
+
+
+def typed_over(form: Mapping[str, str]) -> dict[str, str]:
+    """Return the fields of a form in which something else was typed than they showed."""
+    return {
+        name: text
+        for name, text in form.items()
+        if not name.startswith(SHOWN) and text.strip() != form.get(SHOWN + name, "").strip()
+    }
 
 
 def _written(value: Any) -> str:

@@ -87,7 +87,7 @@ async def save(request: Request) -> Response:
         raise InputError("no list of claims was dropped in", remedy="Drop it in once more")
     chosen = _chosen(await run_in_threadpool(study.look_at_claims, path), form)
     was_read = study.stages()["read"]
-    brought = await run_in_threadpool(lambda: study.import_claims(path, columns=chosen))
+    brought = await bench.write(study.import_claims, path, columns=chosen)
     if (
         was_read
     ):  # only files that name claims are read again; if another command is at work, the next run does it

@@ -9,7 +9,6 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, Response
 
 from covmis_build.errors import InputError
@@ -24,7 +23,7 @@ async def begin(request: Request) -> Response:
     """Push the round as offline pages, and go to one person's."""
     bench, form = bench_of(request), await form_of(request)
     round_ = bench.study.round(request.path_params["number"])
-    sent = await run_in_threadpool(round_.push, "html")
+    sent = await bench.write(round_.push, "html")
     if sent.written:
         bench.did("round push", {"channel": "html"}, number=round_.number)
     return back_to(f"/rounds/{round_.number}/label/{quote(form.get('annotator', ''), safe='')}")
@@ -52,7 +51,7 @@ async def save(request: Request) -> Response:
     except (ValueError, KeyError, TypeError, RecursionError):
         raise InputError("no answers of the page", remedy="Load the page again") from None
     round_ = bench.study.round(request.path_params["number"])
-    await run_in_threadpool(round_.take_answers, annotator, answers)
+    await bench.write(round_.take_answers, annotator, answers)
     file = f"annotation/rounds/{round_.number}/sheets/{annotator}-{round_.number}.json"
     bench.did("round pull", {"files": [file]}, number=round_.number, once=True)
     return Response(status_code=204)

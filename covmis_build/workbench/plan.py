@@ -6,8 +6,6 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from starlette.concurrency import run_in_threadpool
-
 from covmis_build.errors import CovmisError, InputError
 from covmis_build.study.plan_sample import to_plan
 from covmis_build.workbench.bench import ROUNDS, back_to, bench_of, form_of
@@ -97,7 +95,7 @@ async def save(request: Request) -> Response:
     bench, form = bench_of(request), await form_of(request)
     asked = _asked(form, bench.study.settings, SECONDS)
     changes = {"sampling": {"per_claim": asked.posts}, "annotation": {"per_item": asked.people}}
-    await run_in_threadpool(lambda: bench.study.change(**changes))
+    await bench.write(bench.study.change, **changes)
     said = ", ".join(f"{name}={json.dumps(values)}" for name, values in changes.items())
     bench.note(python=f"study.change({said})")
     return back_to("/plan")

@@ -135,7 +135,7 @@ async def save(request: Request) -> Response:
         if columns:
             kept[read_as] = columns[0] if len(columns) == 1 else columns
     kept |= {key: form[key].strip() for key in WRITTEN if form.get(key, "").strip()}
-    await run_in_threadpool(lambda: study.set_columns(form["files"], **kept))
+    await bench.write(study.set_columns, form["files"], **kept)
     said = "".join(f", {key}={value!r}" for key, value in kept.items())
     bench.note(python=f"study.set_columns({form['files']!r}{said})")
     bench.said = "Saved."

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from starlette.concurrency import run_in_threadpool
-
 from covmis_build.errors import CovmisError, NoClaim
 from covmis_build.study.keywords import Claim, count, marked_posts, remarks_on, suggested, tuned
 from covmis_build.workbench.bench import STORE, Bench, back_to, bench_of, form_of
@@ -87,6 +85,6 @@ async def save(request: Request) -> Response:
     """Save the keywords, unless somebody else has changed them since the page was made."""
     bench, form, claim = bench_of(request), await form_of(request), request.path_params["claim"]
     lines = _lines(form.get("q", ""))
-    await run_in_threadpool(bench.study.set_keywords, claim, lines, instead_of=_lines(form.get("saved", "")))
+    await bench.write(bench.study.set_keywords, claim, lines, instead_of=_lines(form.get("saved", "")))
     bench.did("queries set", {"claim": claim, "keywords": lines or [""]})
     return back_to(f"/queries/{quote(claim, safe='')}")

@@ -7,8 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from starlette.concurrency import run_in_threadpool
-
 from covmis_build.study.discard_round import done_in, is_last
 from covmis_build.study.open_round import guideline_html
 from covmis_build.study.relabel import is_wanted
@@ -97,7 +95,7 @@ async def decide(request: Request) -> Response:
         "discuss": not third,
     }
     round_ = bench.study.round(number)
-    case = await run_in_threadpool(round_.decide, instead_of=form.get("instead_of"), **given)
+    case = await bench.write(round_.decide, instead_of=form.get("instead_of"), **given)
     words = bench.did(
         "round adjudicate",
         {name: value for name, value in given.items() if value != ""},

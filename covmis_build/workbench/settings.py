@@ -5,10 +5,8 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from starlette.concurrency import run_in_threadpool
-
 from covmis_build.errors import InputError
-from covmis_build.study.written_settings import changed_settings, written_settings
+from covmis_build.study.written_settings import SHOWN, changed_settings, typed_over, written_settings
 from covmis_build.workbench.bench import back_to, bench_of, form_of
 
 if TYPE_CHECKING:
@@ -30,18 +28,19 @@ def settings(request: Request) -> Response:
 
 
 def _page(request: Request, typed: Mapping[str, str], problem: str = "") -> Response:
-    """The settings as they are, or as they were typed if these are refused."""
+    """The settings as they are, and what was typed if this is refused."""
     bench = bench_of(request)
     rows = {
-        row.name: row._replace(text=typed.get(row.name, row.text))
-        for row in written_settings(bench.study.settings)
+        row.name: row._replace(typed=typed.get(row.name)) for row in written_settings(bench.study.settings)
     }
     first = [rows.pop(name) for name in FIRST]
     tables = [
         (table or "study", list(group)) for table, group in groupby(rows.values(), lambda row: row.table)
     ]
     code = 400 if problem else 200
-    return bench.page(request, "settings.html", "run", code=code, first=first, tables=tables, problem=problem)
+    return bench.page(
+        request, "settings.html", "run", code=code, first=first, tables=tables, problem=problem, before=SHOWN
+    )
 
 
 async def save(request: Request) -> Response:
@@ -51,9 +50,9 @@ async def save(request: Request) -> Response:
     try:
         changes = changed_settings(study.settings, form)
         if changes:
-            await run_in_threadpool(lambda: study.change(**changes))
+            await bench.write(study.change, **changes)
     except InputError as error:
-        return _page(request, form, bench.sentence_of(error))
+        return _page(request, typed_over(form), bench.sentence_of(error))
     if changes:
         said = ", ".join(f"{name}={value!r}" for name, value in changes.items())
         bench.note(python=f"study.change({said})")

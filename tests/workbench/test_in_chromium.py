@@ -135,6 +135,23 @@ def test_a_disagreement_is_decided_by_its_key(browser, tmp_path):
     assert list(labels["reason"][-2:]) == ["why", ""]
 
 
+def test_keys_that_are_pressed_faster_than_answers_come_are_all_saved(browser, tmp_path):
+    folder = small.pushed(tmp_path / "s")
+    small.label_both(folder, differ=lambda item: True)
+    small.covmis(folder, "round", "pull")
+    round_ = open_study(folder).round()
+    cases = [case.item_id for case in round_.cases().rows]
+    assert len(cases) > 10
+    with opening(folder) as (opened, _):
+        browser.open(opened)
+        browser.open(opened.split("/?")[0] + "/rounds")
+        browser.press("j", *("123"[at % 3] for at in range(len(cases))))
+        browser.wait(f"return document.querySelectorAll('.case.done').length === {len(cases)}", 90)
+        assert console(browser) == []
+    decided = {case.item_id: case.label for case in round_.cases().rows if case.label}
+    assert decided == {item: small.LABELS[at % 3] for at, item in enumerate(cases)}
+
+
 PATHS = (
     "/", "/posts", "/posts?q=garlic", "/claims", "/queries/a?q=garlic+-yes", "/flow?step=words", "/story/a", "/session",
     "/plan?posts=36&people=3", "/rounds", "/results", "/settings", "/nothing",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 import re
 import shlex
@@ -229,6 +230,38 @@ def test_settings_that_are_refused_stay_as_they_were_typed(client, study):
     assert covmis.open_study(study.places.folder).settings.title == study.settings.title
     assert "Saved." in client.post("/settings", data={"title": "Onions"}).text
     assert "Saved." not in client.post("/settings", data={"title": "Onions"}).text, "nothing was changed"
+
+
+def test_two_tabs_with_the_same_settings_take_nothing_back(client, study):
+    def shown():
+        page = client.get("/settings").text
+        fields = re.findall(r'<input type="hidden" name="(shown:[^"]+)" value="([^"]*)">', page)
+        shown = {name: html.unescape(text) for name, text in fields}
+        return shown | {name.removeprefix("shown:"): text for name, text in shown.items()}
+
+    def now():
+        settings = covmis.open_study(study.places.folder).settings
+        return settings.title, settings.cleaning.minimum_words, settings.seed
+
+    title, words, seed = now()
+    one, two = shown(), shown()
+    assert len(one) > 100
+    client.post("/settings", data=one | {"title": "Of the first tab"})
+    client.post("/settings", data=two | {"cleaning.minimum_words": str(words + 1)})
+    assert now() == ("Of the first tab", words + 1, seed)
+    page = client.post("/settings", data=one | {"title": "Of the second", "seed": str(seed + 1)})
+    assert page.status_code == 400
+    assert now() == ("Of the first tab", words + 1, seed)
+    assert "it is &#39;Of the first tab&#39; now" in page.text
+    # the refused page has what was typed, and what others changed: to send it again takes nothing else back
+    for name, text in (("title", "Of the second"), ("seed", seed + 1), ("cleaning.minimum_words", words + 1)):
+        assert f'name="{name}" value="{text}"' in page.text
+    again = {
+        name: html.unescape(text) for name, text in re.findall(r'name="([^"]+)" value="([^"]*)"', page.text)
+    }
+    client.post("/settings", data=again)
+    assert now() == ("Of the second", words + 1, seed + 1)
+    study.change(title=title, seed=seed, cleaning={"minimum_words": words})
 
 
 def test_words_are_searched_in_what_was_read(client, study):

@@ -62,27 +62,45 @@
     if (pressed("close")) at(".work").hidden = true;
   });
 
-  // A form marked data-swap is sent without leaving the page: the answer is its case as it now is.
-  document.addEventListener("submit", async (event) => {
+  // A form marked data-swap is sent without leaving the page: the answer is its case as it now is. The next case is there at
+  // once, and what was pressed is sent one after another. A case that is refused says why, and is gone to at the end.
+  let [sending, waiting, refused] = [Promise.resolve(), 0, null];
+  document.addEventListener("submit", (event) => {
     const form = event.target.closest("form[data-swap]");
     if (!form) return;
     event.preventDefault();
     const card = form.closest(".case");
     const body = new URLSearchParams(new FormData(form, event.submitter));
-    const answer = await fetch(form.action, { method: "POST", body, headers: { "x-part": "case" } });
+    card.classList.add("sent");
+    const next = all(".case:not(.done, .sent)").find((other) => card.compareDocumentPosition(other) & Node.DOCUMENT_POSITION_FOLLOWING);
+    if (next) goTo(next);
+    else card.blur();
+    waiting += 1;
+    sending = sending.then(() => decide(form.action, body, card));
+  });
+  async function decide(action, body, card) {
     const place = document.createElement("div");
-    show(place, answer, await answer.text());
-    if (!answer.ok) {
+    let answer = { ok: false };
+    try {
+      answer = await fetch(action, { method: "POST", body, headers: { "x-part": "case" } });
+      show(place, answer, await answer.text());
+    } catch { show(place, answer, "This was not saved: nothing answers. Is `covmis open` still running? Press again."); }
+    waiting -= 1;
+    card.classList.remove("sent");
+    if (answer.ok) {
+      at(".cli code").textContent = place.firstElementChild.dataset.cli;
+      card.replaceWith(place.firstElementChild);
+    } else {
       at(".warning", card)?.remove();
       card.append(...place.children);
-      return;
+      refused ??= card;
     }
-    const next = all(".case:not(.done)").find((other) => card.compareDocumentPosition(other) & Node.DOCUMENT_POSITION_FOLLOWING);
-    at(".cli code").textContent = place.firstElementChild.dataset.cli;
-    card.replaceWith(place.firstElementChild);
-    if (next) goTo(next);
+    if (waiting) return;
+    if (refused) goTo(refused);
+    refused = null;
     refresh();
-  });
+  }
+  addEventListener("beforeunload", (event) => { if (waiting) event.preventDefault(); });
 
   // What a decision changes elsewhere on the page: counts, what is next, whether the round can be sealed.
   let refreshed = 0;
@@ -142,7 +160,7 @@
       goTo(card);
     }
     const decides = (one) => at(`button[data-key="${CSS.escape(one)}"]`, cards[now]);
-    if (now >= 0) (decides(event.key) ?? decides(key))?.click();
+    if (now >= 0 && !cards[now].matches(".sent")) (decides(event.key) ?? decides(key))?.click();
   });
 
   // On a phone the places are a row that scrolls: the present one is in view.
