@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from covmis_build.evaluation.ceiling import ceiling_of
-from covmis_build.evaluation.gold_and_systems import GoldAndSystems, gold_and_systems
+from covmis_build.evaluation.gold_and_systems import GoldAndSystems, gold_and_systems, unit_of
 from covmis_build.evaluation.joining import (
     Extra,
     Invalid,
@@ -100,7 +100,8 @@ def score(  # noqa: PLR0913 - every option is named, and most calls need three
         class_weights=class_weights,
         undefined=undefined,
     )
-    claims = claims_of_items(given.claims(clusters), joined)
+    clusters = given.claims(clusters)
+    claims = claims_of_items(clusters, joined)
     given_chances = given.probabilities(probabilities)
     chances = (
         None if given_chances is None else numbers_of_items(given_chances, joined, "probabilities", most=1.0)
@@ -120,6 +121,7 @@ def score(  # noqa: PLR0913 - every option is named, and most calls need three
         chosen,
         level=level,
         claims=claims,
+        unit=unit_of(clusters),
         undefined=undefined,
         study=title,
         remarks=(*joined.remarks, *given.remarks(given_chances)),
