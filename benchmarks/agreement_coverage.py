@@ -1,22 +1,27 @@
 """How often the intervals of `covmis agreement` contain the true value, by simulation.
 
     python benchmarks/agreement_coverage.py --studies 1000
+    python benchmarks/agreement_coverage.py --rounds 300
 
 Claims differ in size (lognormal, 15 posts in the mean), in how their posts' stances are spread and in how hard they are;
 posts differ in how hard they are, too, and each annotator leans to labels of his or her own. Two or three people label
 every post; with `--missing`, each leaves out that part. The truth is that of thirty thousand claims. Prints for each number
 of claims the share of studies whose 95% interval over claims contains it, the mean width, and for the first coefficient
-the share that the interval over items contains, which speaks of these claims alone.
+the share that the interval over items contains, which speaks of these claims alone. With `--rounds`: how often the kappas of
+rounds are called different, though nothing differs but which claims a round has.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
+from covmis_build.annotation.group_agreement import by_round, homogeneity
 from covmis_build.evaluation.significance import generator
 from covmis_build.stats.agreement import coefficient, coincidences_of, pairs_of, shares_of
 from covmis_build.stats.coefficients import (
@@ -101,11 +106,65 @@ def coverage(
     }  # type: ignore[misc]
 
 
+ROUNDS = {
+    "equal claims": {},
+    "claims differ in labels": {"alike": 3.0},
+    "also in difficulty": {"alike": 3.0, "spread": 0.12},
+    "93% one label": {"alike": 3.0, "spread": 0.05, "shares": (0.04, 0.03, 0.93), "error": 0.05},
+    "three rounds of four claims": {"alike": 3.0, "spread": 0.12, "rounds": 3, "claims": 4, "posts": 30},
+    "three rounds of six, three people": {
+        "alike": 3.0, "spread": 0.12, "rounds": 3, "claims": 6, "posts": 20, "people": 3,
+    },
+}  # fmt: skip
+
+
+def rounds_of(  # noqa: PLR0913 - a study, by name
+    chance: np.random.Generator,
+    *,
+    rounds: int = 5,
+    claims: int = 12,
+    posts: int = 12,
+    alike: float = 0.0,
+    spread: float = 0.0,
+    shares: tuple[float, ...] = (0.4, 0.4, 0.2),
+    error: float = 0.2,
+    people: int = 2,
+) -> pd.DataFrame:
+    """Labels of rounds of different claims; `alike` and `spread` say how claims differ in labels and difficulty."""
+    rows = []
+    for round_, claim in itertools.product(range(rounds), range(claims)):
+        of = chance.dirichlet(np.array(shares) * alike) if alike else np.array(shares)
+        errs = [
+            float(np.clip(chance.normal(error, spread), 0.01, 0.9)) if spread else error
+            for _ in range(people)
+        ]
+        for post, true in enumerate(chance.choice(3, posts, p=of)):
+            for person, wrong in enumerate(errs):
+                said = true if chance.random() > wrong else chance.choice(3, p=shares)
+                rows.append(
+                    (f"{round_}-{claim}-{post}", str(person), str(said), f"{round_}-{claim}", f"{round_:03}")
+                )
+    return pd.DataFrame(rows, columns=["item", "annotator", "label", "claim", "round"])
+
+
+def false_alarms(draws: int) -> None:
+    """Print how often rounds are called different, and how often there are words."""
+    for name, how in ROUNDS.items():
+        chance = np.random.default_rng(1)
+        tests = [homogeneity(by_round(rounds_of(chance, **how), ["0", "1", "2"]))[0] for _ in range(draws)]  # type: ignore[arg-type]
+        told = [test.p < 0.05 for test in tests if test]
+        print(f"{name}: {np.mean(told):.3f}, words {1 - len(told) / draws:.2f}", flush=True)
+
+
 def main() -> None:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     words.add_argument("--studies", type=int, default=1000)
     words.add_argument("--claims", type=int, nargs="+", default=CLAIMS)
+    words.add_argument("--rounds", type=int, default=0)
     chosen = words.parse_args()
+    if chosen.rounds:
+        false_alarms(chosen.rounds)
+        return
     settings = (
         ("two people", {"people": 2, "error": 0.17}), ("two people who agree", {"people": 2, "error": 0.05}),
         ("three people", {"people": 3, "error": 0.17}),

@@ -65,7 +65,8 @@ def _rounds(rounds: Sequence[tuple[RoundFolder, Progress]]) -> Section:
             progress.items,
             sum(worker.given + worker.skipped for worker in progress.workers),
             sum(worker.left for worker in progress.workers),
-            progress.disagreements,
+            progress.disagreements
+            - progress.single,  # a post with one label is no disagreement, as everywhere else
             progress.undecided,
         )
         for folder, progress in rounds

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from covmis_build.annotation.label_matrix import in_natural_order
 from covmis_build.stats.chi_square import one_mean
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def drift(rows: pd.DataFrame, classes: Sequence[str]) -> list[Drift]:
     if "round" not in rows.columns or rows["round"].nunique() < 2:
         return []
     drifts = []
-    for who in sorted(rows["annotator"].unique()):
+    for who in in_natural_order(rows["annotator"].unique()):
         own = []
         for label in classes:
             rounds = [
@@ -94,9 +95,11 @@ def time_per_item(rows: pd.DataFrame) -> list[TimePerItem]:
     if "seconds" not in rows.columns:
         return []
     times = []
-    for who, part in rows.groupby("annotator", sort=True):
+    by_person = {str(who): part for who, part in rows.groupby("annotator")}
+    for who in in_natural_order(by_person):
+        part = by_person[who]
         seconds = part["seconds"].dropna().astype(float)
         if len(seconds):
             low, middle, high = (float(quartile) for quartile in seconds.quantile([0.25, 0.5, 0.75]))
-            times.append(TimePerItem(str(who), len(seconds), middle, low, high))
+            times.append(TimePerItem(who, len(seconds), middle, low, high))
     return times

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from covmis_build.label_words import label_meant
 from covmis_build.tables import frame_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     import numpy as np
@@ -200,13 +201,29 @@ def _row(index: Any) -> int | str:
     return int(index) + 2 if isinstance(index, int) or hasattr(index, "item") else str(index)
 
 
+def in_natural_order(names: Iterable[str]) -> list[str]:
+    """Sort names with numbers as people count them.
+
+    >>> in_natural_order(["a10", "a2", "a1"])
+    ['a1', 'a2', 'a10']
+    """
+    return sorted(map(str, names), key=natural)
+
+
+def natural(name: str) -> tuple[tuple[bool, int, str], ...]:
+    """Return a key that sorts a2 before a10."""
+    parts = re.findall(r"\d+|\D+", name)
+    return tuple((not part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts)
+
+
 def label_matrix(rows: pd.DataFrame, classes: Sequence[str]) -> LabelMatrix:
-    """Encode the rows as a matrix. An item's claim is that of its first row."""
+    """Encode the rows as a matrix. An item's claim is that of its first row; annotators stand as a1, a2, a10."""
     import numpy as np
     import pandas as pd
 
     row, items = pd.factorize(rows["item"], sort=True)
-    column, people = pd.factorize(rows["annotator"], sort=True)
+    people = in_natural_order(rows["annotator"].unique())
+    column = pd.Categorical(rows["annotator"], categories=pd.Index(people, dtype=object)).codes
     codes = np.full((len(items), len(people)), -1, dtype=np.int64)
     codes[row, column] = pd.Categorical(rows["label"], categories=pd.Index(classes)).codes
     claims = None
@@ -221,7 +238,7 @@ def label_matrix(rows: pd.DataFrame, classes: Sequence[str]) -> LabelMatrix:
                 remedy="An item belongs to one claim",
             )
         claims = [str(claim) for claim in first]
-    return LabelMatrix(codes, list(items), list(people), claims, list(classes))
+    return LabelMatrix(codes, list(items), people, claims, list(classes))
 
 
 def read_labels_file(path: Path) -> pd.DataFrame:

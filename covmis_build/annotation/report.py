@@ -22,6 +22,7 @@ from covmis_build.options import by_people
 from covmis_build.records import independent
 from covmis_build.report.result import Result
 from covmis_build.stats.intervals import of_items
+from covmis_build.stats.repeated_looks import wider_at_every_look
 from covmis_build.text.shown import shown_parts
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from covmis_build.annotation.checks import Checked
+    from covmis_build.annotation.next_decision import NextDecision
     from covmis_build.options import Labels, Target
     from covmis_build.records import Label
     from covmis_build.stats.agreement import Figure
@@ -105,6 +107,8 @@ class Findings:
     """The claims' texts by their ids, for tables by claim."""
     label_sets: tuple[str, ...] = ()
     """How the labels of the included rounds differ, as sentences."""
+    next_decision: NextDecision | None = None
+    """What to decide before the next batch; None for files, and where a page does not show it."""
 
     @property
     def rounds(self) -> list[str]:
@@ -146,6 +150,8 @@ class Findings:
         }
         if self.checks:
             beside["checks"] = self.checks
+        if self.next_decision:
+            beside["next_decision"] = self.next_decision
         return self.agreement.to_dict() | {name: to_builtins(value) for name, value in beside.items()}
 
 
@@ -185,7 +191,9 @@ class Report(Result):
         if self.all_rounds and self.all_rounds.rounds != self.round.rounds:
             told.append(f"All rounds: {self.all_rounds.sentence}")
             told += [f"- {note}" for note in self.all_rounds.label_sets]
-        told += [sentence for sentence in (self.verdict, self.guideline) if sentence]
+        ahead = self.round.next_decision
+        told += [*(ahead.sentences if ahead else [self.verdict]), self.guideline]
+        told = [sentence for sentence in told if sentence]
         return [*told, *(f"- {note}" for note in self.notes), f"Written: {', '.join(self.files)}"]
 
     def to_frame(self) -> pd.DataFrame:
@@ -220,20 +228,28 @@ def verdict(compared: Agreement, target: Target | None) -> str:
 def against(figure: Figure, least: float, *, claims: int | None, posts: int) -> str:
     """Return whether this coefficient reaches the target; if undecided, how many claims or posts are needed.
 
+    The report is looked at after each batch, so the interval is one that holds at every look: one for a single look says "stop"
+    wrongly in a fifth of the studies at the target.
+
     >>> from covmis_build.stats.agreement import Figure
     >>> against(Figure("Cohen's kappa", 0.73, low_by_claims=0.6, high_by_claims=0.8), 0.67, claims=12, posts=90)
-    "Target 0.67 cannot be decided: Cohen's kappa is 0.73 (0.60 to 0.80, 95% interval over claims). About 57 claims would be enough if the value stays the same."
+    "Target 0.67 cannot be decided yet: Cohen's kappa is 0.73 (0.50 to 0.85, an interval over claims that holds at every look). About 169 claims would be enough if the value stays the same."
     """
     value, interval = figure.value, figure.interval
     if value is None or interval is None:
         return f"Target {least:g} cannot be decided: {figure.why or 'there is no interval yet'}"
-    told = f"{figure.name} is {value:.2f} ({interval})"
-    if interval.low >= least:
-        return f"Target {least:g} is reached: {told}."
-    if interval.high < least:
-        return f"Target {least:g} is not reached: {told}."
+    wider = wider_at_every_look(posts)
+    low, high = (
+        max(-1.0, value - (value - interval.low) * wider),
+        min(1.0, value + (interval.high - value) * wider),
+    )
+    told = f"{figure.name} is {value:.2f} ({low:.2f} to {high:.2f}, an interval over {interval.over} that holds at every look)"
+    if low >= least:
+        return f"Target {least:g} is reached: {told}. It asks for no more double labels."
+    if high < least:
+        return f"Target {least:g} is not reached: {told}. More posts alone will not change that."
     units, what = (claims, "claims") if interval.over == "claims" else (posts, "posts with two labels")
-    reach = value - interval.low if value > least else interval.high - value
+    reach = value - low if value > least else high - value
     more = (
         "The value is too close to the target for any practical number of claims: look at the disagreements."
     )
@@ -241,7 +257,7 @@ def against(figure: Figure, least: float, *, claims: int | None, posts: int) -> 
         # An interval's width falls with the square root of the units: at this number it excludes the target.
         need = math.ceil(units * (reach / (value - least)) ** 2)
         more = f"About {need:,} {what} would be enough if the value stays the same."
-    return f"Target {least:g} cannot be decided: {told}. {more}"
+    return f"Target {least:g} cannot be decided yet: {told}. {more}"
 
 
 def findings(

@@ -18,6 +18,7 @@ from covmis_build.annotation.guideline import difference
 from covmis_build.annotation.json_records import read_json
 from covmis_build.annotation.label_matrix import read_labels_file
 from covmis_build.annotation.newest import later_rounds, newest
+from covmis_build.annotation.next_decision import NextDecision, next_decision
 from covmis_build.annotation.report import (
     Findings,
     Report,
@@ -25,16 +26,18 @@ from covmis_build.annotation.report import (
     as_csv,
     as_json,
     as_latex,
+    comparison,
     findings,
     verdict,
 )
 from covmis_build.annotation.report_page import report_page, sections_of
 from covmis_build.errors import InputError, counted
 from covmis_build.operations import About
+from covmis_build.options import by_people
 from covmis_build.stats.agreement import Figure
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
 
@@ -56,31 +59,54 @@ def write_reports(
     study: str,
     per_item: int,
     target: Target | None,
+    orders: Mapping[str, Sequence[str]],
 ) -> Report:
     """Write the round's report with its own labels, and the summary of all rounds except pilots with those in common.
 
-    `changes` are what became of labels between rounds. A sealed round keeps its sealed report.
+    `changes` are what became of labels between rounds, `orders` each person's posts as they were given out. A sealed round
+    keeps its sealed report.
     """
     every = record.all_rounds(rounds)
     own = findings(round_.items(), round_.labels(), round_.scheme, round_.per_item)
     counts_alone = [other.number for other in every if not other.pilot] == [round_.number]
     same = counts_alone and round_.per_item == per_item and not later_rounds(every)
     summary = own if same else findings_of_rounds(every, changes, per_item)
+    stop = verdict((summary or own).agreement, target)
+    own = replace(own, next_decision=next_of(round_, stop, orders))
+    if same:
+        summary = own
+    elif summary:
+        summary = _with_target(summary, target)
     if round_.checks:
         own = replace(own, checks=checks_of(round_.checks, every, changes))
     guideline = _guideline_note(rounds, round_)
     in_round = (round_.folder / "report", f"Agreement in round {round_.number}", [guideline])
     over_all: _Page = (rounds / SUMMARY, "Agreement over all rounds", [])
     if summary is own and not round_.sealed:
-        _write(own, [in_round, over_all], study, target)
+        _write(own, [in_round, over_all], study)
     else:
         if not round_.sealed:
-            _write(own, [in_round], study, target)
+            _write(own, [in_round], study)
         if summary:
-            _write(summary, [over_all], study, target)
+            _write(summary, [over_all], study)
     files = [f"{round_.folder.parent.name}/{round_.number}/report.{kind}" for kind in KINDS]
     files += [f"rounds/summary.{kind}" for kind in KINDS] if summary else []
     return Report(own, summary, tuple(f"annotation/{name}" for name in files), target, guideline)
+
+
+def _with_target(summary: Findings, target: Target | None) -> Findings:
+    """Add whether all rounds reach the target."""
+    stop = verdict(summary.agreement, target)
+    return replace(summary, next_decision=NextDecision([stop], [], [], [])) if stop else summary
+
+
+def next_of(round_: RoundFolder, stop: str, orders: Mapping[str, Sequence[str]]) -> NextDecision:
+    """Return what to decide after this round; `stop` is the sentence about the target, over all rounds."""
+    frozen, labels = round_.items(), round_.labels()
+    given = by_people(comparison(frozen[frozen["automatic_label"] == ""], labels))
+    guideline = round_.folder / "guideline.md"
+    text = guideline.read_text("utf-8") if guideline.exists() else ""
+    return next_decision(given, labels, round_.scheme.values, stop=stop, orders=orders, guideline=text)
 
 
 def renew_summary(
@@ -90,7 +116,8 @@ def renew_summary(
     if (rounds / SUMMARY).with_suffix(".json").exists():
         summary = findings_of_rounds(record.all_rounds(rounds), changes, per_item)
         if summary:
-            _write(summary, [(rounds / SUMMARY, "Agreement over all rounds", [])], study, target)
+            summary = _with_target(summary, target)
+            _write(summary, [(rounds / SUMMARY, "Agreement over all rounds", [])], study)
 
 
 def findings_of_rounds(
@@ -211,13 +238,12 @@ _Page = tuple[Path, str, list[str]]
 """A report's path without extension, its title, and its additional remarks."""
 
 
-def _write(findings: Findings, pages: Sequence[_Page], study: str, target: Target | None) -> None:
+def _write(findings: Findings, pages: Sequence[_Page], study: str) -> None:
     sections = sections_of(findings)
     numbers, rows = as_json(findings.to_dict()), as_csv(findings)
     table = as_latex(findings.agreement, study=study)
     for path, title, said in pages:
-        remarks = [*filter(None, [verdict(findings.agreement, target)]), *said]
-        page = report_page(findings, sections, title=title, study=study, remarks=remarks)
+        page = report_page(findings, sections, title=title, study=study, remarks=said)
         storage.write_text(path.with_suffix(".html"), page)
         storage.write_text(path.with_suffix(".json"), numbers)
         storage.write_bytes(path.with_suffix(".csv"), rows)

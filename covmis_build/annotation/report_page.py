@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from covmis_build.annotation.drift import Drift, TimePerItem
     from covmis_build.annotation.group_agreement import GroupAgreement
     from covmis_build.annotation.machines import BesidePerson
+    from covmis_build.annotation.next_decision import NextDecision, PersonBeside
     from covmis_build.annotation.report import Audit, Findings
     from covmis_build.stats.agreement import Figure
 
@@ -41,6 +42,7 @@ def sections_of(findings: Findings) -> list[Section]:
     """Return the sections below the headline."""
     compared = findings.agreement
     return [
+        *_next_decision(findings.next_decision, findings.claims),
         _coefficients(compared, findings.notes),
         _confusion(compared),
         _classes(compared),
@@ -114,8 +116,87 @@ def _coefficients(compared: Agreement, notes: Sequence[str]) -> Section:
     return Section("Agreement", prose=prose, body=rows_html(columns, compared.printed), figures=forest)
 
 
+def _next_decision(ahead: NextDecision | None, texts: Mapping[str, str]) -> list[Section]:
+    """Return what to decide before the next batch, with its evidence."""
+    if not ahead:
+        return []
+    silent = "Nothing stands out: no person, rule or target asks for a decision."
+    sections = [Section("The next decision", prose="\n\n".join(ahead.sentences) or silent)]
+    if ahead.people:
+        sections.append(Section("People beside the others", prose=OF_PEOPLE, body=people_html(ahead.people)))
+    if ahead.rules:
+        classes = list(dict.fromkeys(name for tally in ahead.rules for name in tally.classes))
+        rows = [
+            (
+                tally.pair,
+                tally.posts,
+                *(tally.classes.get(name, 0) for name in classes),
+                _listed({f"rule {number}:": times for number, times in tally.rules.items()}),
+                _listed(dict(list(tally.claims.items())[:3])),
+                ", ".join(tally.examples),
+            )
+            for tally in ahead.rules
+        ]
+        columns = ("Labels", "Posts", *classes, "Rules that reasons name", "Claims with most", "Examples")
+        told = (
+            "Posts with different labels, by the error class that was decided; (none): decided without one."
+        )
+        sections.append(Section("Rules", prose=told, body=rows_html(columns, rows)))
+    if ahead.claims:
+        ranked = [
+            (
+                ": ".join(filter(None, [claim.claim, texts.get(claim.claim, "")])),
+                claim.posts,
+                claim.differing,
+                claim.share,
+                between(claim.low, claim.high),
+            )
+            for claim in ahead.claims
+        ]
+        columns = ("Claim", "Posts", "With different labels", "Share, shrunken", "95% interval")
+        told = "Shares of few posts are pulled towards all claims' share, so that the first is not just the smallest."
+        sections.append(Section("Claims by disagreement", prose=told, body=rows_html(columns, ranked)))
+    return sections
+
+
+OF_PEOPLE = (
+    "Agreement: the mean share of the others' labels of the same posts that are the same, and what it would be by chance. Halves: the "
+    "same in the first and second half of the work. Exchanged: agreement if two labels were exchanged, where that is higher. "
+    "Who stands out is first; where all work alike, somebody stands out in at most one of twenty rounds. Of two people, only "
+    "long runs of one label and speed can name one."
+)
+
+
+def people_html(people: Sequence[PersonBeside]) -> Markup:
+    """Return the table of people, those who need attention first; columns that say nothing of anybody are left out."""
+    rows = [
+        {
+            "Annotator": person.annotator,
+            "Stands out": person.stands_out,
+            "Posts": person.posts,
+            "Agreement": f"{person.agreement:.2f}",
+            "95% interval": f"{person.low:.2f} to {person.high:.2f}",
+            "By chance": f"{person.by_chance:.2f}",
+            **{label: f"{share:.0%}" for label, share in person.profile.items()},
+            "Longest run": person.longest_run,
+            "Halves": "" if person.halves is None else "{:.2f}, {:.2f}".format(*person.halves),
+            "Exchanged": "" if person.exchanged is None else "{} and {}: {:.2f}".format(*person.exchanged),
+            "Seconds per post": "" if person.seconds is None else f"{person.seconds:.0f}",
+        }
+        for person in people
+    ]
+    columns = [name for name in (rows[0] if rows else ()) if any(row[name] != "" for row in rows)]
+    return rows_html(columns, [[row[name] for name in columns] for row in rows])
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counts.items())
+
+
 DRAWN = 6
 """Maximum number of annotators for a confusion matrix per pair; above it, pairs are one table."""
+FEWEST_OF_PAIR = 10
+"""Posts that a pair of many people needs for its kappa to be shown."""
 
 
 def _confusion(compared: Agreement) -> Section:
@@ -142,9 +223,8 @@ def _confusion(compared: Agreement) -> Section:
     )
     body = rows_html(columns, rows, p_values=tests)
     if len(compared.annotators) > DRAWN:
-        return Section(
-            "Agreement between annotators", prose=told, body=_kappas(pairs, compared.annotators) + body
-        )
+        few = f"Cells of pairs with fewer than {FEWEST_OF_PAIR} posts are empty; the number of posts stands below each κ."
+        return Section("Agreement between annotators", prose=few, body=_kappas(pairs, compared.annotators))
     cells = "Rows: label of one annotator; columns: label of the other. "
     return Section(
         "Confusions between annotators",
@@ -166,8 +246,12 @@ def _heat(pair: PairAgreement, compared: Agreement) -> Markup:
 
 
 def _kappas(pairs: Sequence[PairAgreement], people: Sequence[str]) -> Markup:
-    """Return the matrix of Cohen's kappas of all pairs, darker for higher values."""
-    values = {(pair.first, pair.second): pair.kappa.value for pair in pairs}
+    """Return the matrix of Cohen's kappas of all pairs, darker for higher values, with the numbers of posts."""
+    values = {
+        (pair.first, pair.second): (pair.kappa.value, pair.items)
+        for pair in pairs
+        if pair.items >= FEWEST_OF_PAIR and pair.kappa.value is not None
+    }
     rows = [(one, [values.get((one, other), values.get((other, one))) for other in people]) for one in people]
     return Markup(render("pairs.html", names=people, rows=rows, caption="Cohen's κ of each pair"))  # noqa: S704 - escaped by the template
 

@@ -62,6 +62,7 @@ COLUMNS = [
     "estimand", "scope", "name", "label", "share", "standard_error", "low", "high", "over", "effective_n", "flagged",
     "why", "design_effect", "n", "unweighted", "population", "total", "total_low", "total_high", "band_low", "band_high",
     "strength", "r_squared", "by_people", "by_people_low", "by_people_high", "by_people_over",
+    "unlabelled", "lowest", "highest",
 ]  # fmt: skip
 WEIGHTS = {Estimand.UNIQUE_POSTS: "weight", Estimand.POSTS: "weight_of_posts"}
 """The column of a corpus with the number of posts that an item represents."""
@@ -141,7 +142,8 @@ class Estimates(Result):
         `low` and `high` bound the share, `over` names the interval's population, `flagged` and `why` are warnings. `n` labelled
         posts, with an effective sample size of `effective_n`, represent `population` posts; `total` of these have the label.
         `unweighted` is the share in the sample. `band_low` and `band_high` bound all months simultaneously. `strength` (0 to 1)
-        and `r_squared` show the gain from predictions; `by_people` is the share without them.
+        and `r_squared` show the gain from predictions; `by_people` is the share without them. `unlabelled` is the part of drawn posts
+        without a label; whatever they are, the share is between `lowest` and `highest`, beside the error of the draw.
         """
         return self.shares
 
@@ -162,7 +164,8 @@ class Estimates(Result):
         compared = bool(len(self.differences))
         of_kinds = self.shares["scope"] == Scope.KIND
         told = self.shares[~of_kinds] if len(set(self.shares.loc[of_kinds, "name"])) == 1 else self.shares
-        table = self.differences.drop(columns=differences.NOT_SHOWN) if compared else told[list(SHOWN)]
+        bounds = ["lowest", "highest"] if self.shares["unlabelled"].notna().any() else []
+        table = self.differences.drop(columns=differences.NOT_SHOWN) if compared else told[[*SHOWN, *bounds]]
         shown = table.assign(estimand=[Estimand(name).in_words for name in table["estimand"]])
         shown = shown.rename(columns=lambda name: name.replace("_", " ")).rename(columns={"estimand": "of"})
         wrote = [f"Wrote {file}." for file in self.files]

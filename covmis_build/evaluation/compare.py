@@ -11,7 +11,7 @@ import numpy as np
 
 from covmis_build.errors import InputError, UnknownName, nearest
 from covmis_build.evaluation.catalogue import measures
-from covmis_build.evaluation.gold_and_systems import gold_and_systems
+from covmis_build.evaluation.gold_and_systems import gold_and_systems, unit_of
 from covmis_build.evaluation.joining import Extra, Invalid, Missing, claims_of_items, join
 from covmis_build.evaluation.paired import PairedSystems
 from covmis_build.evaluation.rendering import Evaluated, booktabs, escape, known, titled
@@ -269,7 +269,7 @@ def compare(  # noqa: PLR0913 - every option is named
             "method": MCNEMARS
             if mcnemar
             else NAMES[Test(test)] + (EVERY if exact and _permutes(test) else ""),
-            "unit": _unit(clusters),
+            "unit": unit_of(clusters),
             "decisive": sum(data.only_one(*pair)) if mcnemar else None,
             "replicates": replicates if drawn else 0,
         }
@@ -384,13 +384,6 @@ def sentence(row: Mapping[str, Any], title: str, higher: bool, *, level: float =
             "this speaks of other seeds, not of other items."
         )
     return f"{better} is better than {worse} in {title} {values}."
-
-
-def _unit(clusters: Any) -> str:
-    """Return the name of the resampled unit."""
-    if clusters is None:
-        return "items"
-    return "claims" if getattr(clusters, "name", None) in {"claim_id", "claim", "mid"} else "clusters"
 
 
 def _singular(unit: str) -> str:

@@ -41,6 +41,27 @@ SYSTEM = "system"
 """Default name of a single system."""
 
 
+UNITS = {
+    **dict.fromkeys(("claim", "claim_id", "mid", "misconception_id"), "claims"),
+    **dict.fromkeys(("target", "target_id"), "targets"),
+    "event": "events", "topic": "topics", "thread": "threads", "author": "authors",
+}  # fmt: skip
+"""Names of columns and of what their values are, if intervals are over these."""
+
+
+def unit_of(clusters: Any) -> str:
+    """Return what the units of intervals are called: items, or by the column that they were taken from.
+
+    >>> import pandas as pd
+    >>> [unit_of(pd.Series(["x"], name=name)) for name in ("claim_id", "target", "politician", None)], unit_of(None)
+    (['claims', 'targets', 'values of politician', 'claims'], 'items')
+    """
+    if clusters is None:
+        return "items"
+    name = str(getattr(clusters, "name", None) or "")
+    return UNITS.get(name, f"values of {name}" if name else "claims")
+
+
 @dataclass(frozen=True)
 class GoldAndSystems:
     """Labels of gold and of each system, indexed by gold's ids if both have ids."""

@@ -58,8 +58,7 @@ def _scores(scores: Scores, overall: pd.DataFrame) -> str:
         )
     words = ""
     if len(names) > 1:
-        unit = "claims" if scores.clusters else "items"
-        words = f" better than each other system (paired intervals over {unit}, p below {1 - scores.level:.2g} after Holm's adjustment)"
+        words = f" better than each other system (paired intervals over {scores.unit}, p below {1 - scores.level:.2g} after Holm's adjustment)"
         words = f" Bold:{words}." if proven else f" Nothing is bold: no system is{words}."
     bracketed = " Brackets: intervals." if overall["low"].notna().any() else ""
     return _table(scores, lines, overall, f"{scores.how}{bracketed}{words}", "scores")

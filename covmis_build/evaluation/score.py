@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from covmis_build.evaluation.ceiling import ceiling_of
-from covmis_build.evaluation.gold_and_systems import GoldAndSystems, gold_and_systems
+from covmis_build.evaluation.gold_and_systems import GoldAndSystems, gold_and_systems, unit_of
 from covmis_build.evaluation.joining import (
     Extra,
     Invalid,
@@ -27,8 +27,9 @@ from covmis_build.stats.over_claims import claim_tables, over_claims
 from covmis_build.stats.over_posts import made_design
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    import pandas as pd
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
@@ -71,7 +72,7 @@ def score(  # noqa: PLR0913 - every option is named, and most calls need three
     another column; None requests intervals over items. If too little is known there is no interval, and `why` gives the reason
     (docs/explanation/intervals.md). `probabilities` (for a corpus its p_claim · p_sample, unless None) add design-weighted
     values: `weighted` for the target population, `balanced` with equal weight per claim. `by` adds groups of items, such as
-    `{"kind": kinds}`. If gold is a table, all three may be column names, as in `clusters="event",
+    `{"kind": kinds}`, and their mean. If gold is a table, all three may be column names, as in `clusters="event",
     probabilities=["p_claim", "p_sample"], by=["kind"]`. Without `measures`, all whose requirements are met are computed. An
     ordinal measure named without `order` uses the order of the labels.
 
@@ -99,7 +100,8 @@ def score(  # noqa: PLR0913 - every option is named, and most calls need three
         class_weights=class_weights,
         undefined=undefined,
     )
-    claims = claims_of_items(given.claims(clusters), joined)
+    clusters = given.claims(clusters)
+    claims = claims_of_items(clusters, joined)
     given_chances = given.probabilities(probabilities)
     chances = (
         None if given_chances is None else numbers_of_items(given_chances, joined, "probabilities", most=1.0)
@@ -112,12 +114,14 @@ def score(  # noqa: PLR0913 - every option is named, and most calls need three
         people_do = {} if human is None else human.values(chosen, joined.shape, inside)
         scored = _rows(joined, chosen, place, inside, units.within(inside))
         rows += [row | people_do.get(row["measure"], {}) for row in scored]
+    table = pd.DataFrame(rows)
     return Scores(
-        pd.DataFrame(rows),
+        pd.concat([table, *_means_of_groups(table)], ignore_index=True),
         joined,
         chosen,
         level=level,
         claims=claims,
+        unit=unit_of(clusters),
         undefined=undefined,
         study=title,
         remarks=(*joined.remarks, *given.remarks(given_chances)),
@@ -134,6 +138,21 @@ def _groups(
         codes, known = grouping(given.column(values, name), joined, name)
         groups += [(name, str(group), codes == code) for code, group in enumerate(known)]
     return groups
+
+
+def _means_of_groups(table: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    """Return for each grouping and system the mean over groups, each with the same weight: the usual figure over targets."""
+    for name, groups in table[table["group_by"] != ""].groupby("group_by", sort=False):
+        count = groups["group"].nunique()
+        if count > 1:
+            places = groups.groupby(["system", "measure"], sort=False)
+            means = (
+                places[["value", "missing", "invalid"]]
+                .mean()
+                .join(places[["items", "runs"]].agg({"items": "sum", "runs": "max"}))
+            )
+            why = f"a mean over {count} groups"
+            yield means.reset_index().assign(group_by=name, group=f"mean of {count}", why=why)
 
 
 @dataclass(frozen=True)

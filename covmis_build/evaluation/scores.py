@@ -47,6 +47,8 @@ class Scores(Evaluated):
     level: float = 0.95
     claims: NDArray[np.int64] | None = None
     """Claim number of each item if intervals are over claims."""
+    unit: str = "items"
+    """What intervals are over: claims, targets, events, or items."""
     undefined: str = "zero"
     study: str = ""
     remarks: tuple[str, ...] = ()
@@ -68,17 +70,17 @@ class Scores(Evaluated):
         notes = [*self.remarks]
         if self.claims is not None:
             worth = effective(np.bincount(self.claims))
-            notes.append(f"Effective number of claims: {worth:.1f} (claims differ in size).")
+            notes.append(f"Effective number of {self.unit}: {worth:.1f} ({self.unit} differ in size).")
         overall = self.table[self.table["group_by"] == ""]
         for why, rows in overall[overall["why"] != ""].groupby("why", sort=False):
             named = ", ".join(dict.fromkeys(_symbol(name) for name in rows["measure"]))
-            notes.append(f"No interval for {named}: {why}.")
+            notes.append(f"No interval for {named}: {str(why).replace('claims', self.unit)}.")
         if self.claims is None:
             return notes
         for code, label in enumerate(self.labels):
             holding = len(np.unique(self.claims[self.joined.gold == code]))
             if 0 < holding < self.clusters / 2:
-                notes.append(f"Only {holding} of {self.clusters} claims hold the class {label}.")
+                notes.append(f"Only {holding} of {self.clusters} {self.unit} hold the class {label}.")
         return notes
 
     @cached_property
@@ -110,6 +112,7 @@ class Scores(Evaluated):
             "undefined": self.undefined,
             "level": self.level,
             "clusters": self.clusters,
+            "unit": self.unit,
             "notes": [*self.notes, self._human_note] if self.human else self.notes,
             "scores": self.table.to_dict("records"),
             "classes": self.classes.to_dict("records"),
@@ -123,7 +126,7 @@ class Scores(Evaluated):
     def how(self) -> str:
         """How the intervals were computed."""
         over = (
-            f"over {self.clusters:,} claims (for other claims like these)"
+            f"over {self.clusters:,} {self.unit} (for other {self.unit} like these)"
             if self.clusters
             else f"over {len(self.joined.gold):,} items (as independent)"
         )

@@ -104,16 +104,11 @@ def coefficient(  # noqa: PLR0913 - a coefficient, its labels, and what is known
     additional pair of labels, computed for this coefficient or a similar one (`like`).
     """
     double = codes[(codes >= 0).sum(1) > 1]
-    sums = sums_of(codes)
-    value = number(corrected(chance(sums.sum(0)))) if len(double) else None
+    value = number(corrected(chance(sums_of(codes).sum(0)))) if len(double) else None
     error = UNSET if se is None else number(se)
     if value is None:
         return Figure(name, None, se=error, why=why)
-    pulls, labels = _pulls(codes, classes, *(like or (sums_of, chance)), bounds)
-    own = [_of_units(sums, labels, np.arange(len(codes)), value, chance, pulls, Over.ITEMS, bounds)]
-    names, at = np.unique(np.asarray(claims or (), dtype=str), return_inverse=True)
-    if len(names):
-        own.append(_of_units(sums, labels, at, value, chance, pulls, Over.CLAIMS, bounds))
+    own = _over_units(sums_of, chance, codes, classes, claims, value, like or (sums_of, chance), bounds)
     low, high, *by_claims = (number(end) for figure in own for end in (figure.low, figure.high))
     low_by_claims, high_by_claims = by_claims or (None, None)
     return Figure(
@@ -126,6 +121,37 @@ def coefficient(  # noqa: PLR0913 - a coefficient, its labels, and what is known
         high_by_claims,
         words=words(low_by_claims, high_by_claims) or words(low, high),
     )
+
+
+def headline_over(codes: Codes, classes: int, claims: Sequence[str] | None = None) -> Estimate | None:
+    """Return the headline kappa over its widest units, claims if they are known; None if it is not defined."""
+    two = codes.shape[1] == 2
+    sums_of = partial(pairs_of if two else shares_of, classes=classes)
+    chance: ByChance = cohen_chance if two else fleiss_chance
+    value = number(corrected(chance(sums_of(codes).sum(0)))) if ((codes >= 0).sum(1) > 1).any() else None
+    if value is None:
+        return None
+    return _over_units(sums_of, chance, codes, classes, claims, value, (sums_of, chance), SIGNED)[-1]
+
+
+def _over_units(
+    sums_of: SumsOf,
+    chance: ByChance,
+    codes: Codes,
+    classes: int,
+    claims: Sequence[str] | None,
+    value: float,
+    like: tuple[SumsOf, ByChance],
+    bounds: tuple[float, float],
+) -> list[Estimate]:
+    """Return the figure over items, and over claims if they are known."""
+    sums = sums_of(codes)
+    pulls, labels = _pulls(codes, classes, *like, bounds)
+    own = [_of_units(sums, labels, np.arange(len(codes)), value, chance, pulls, Over.ITEMS, bounds)]
+    names, at = np.unique(np.asarray(claims or (), dtype=str), return_inverse=True)
+    if len(names):
+        own.append(_of_units(sums, labels, at, value, chance, pulls, Over.CLAIMS, bounds))
+    return own
 
 
 def _of_units(

@@ -32,6 +32,7 @@ from covmis_build.estimation.regression import (
 )
 from covmis_build.estimation.scopes import check_scopes, untimed
 from covmis_build.estimation.shares import WEIGHTS, Estimates, estimates
+from covmis_build.estimation.unlabelled import with_bounds
 from covmis_build.evaluation.label_files import read_rows
 from covmis_build.records import Estimand
 from covmis_build.sampling import audit as audits
@@ -185,6 +186,7 @@ def figures_of(
         apart=[label.name for label in newest_answers.sets.later],
         **how,
     )
+    figures = with_bounds(figures, frame.labelled, frame.missing, WEIGHTS)
     figures = with_later_labels(
         figures, newest_answers, frame.labelled, settings, pool=frame.posts, draws=draws
     )

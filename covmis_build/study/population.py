@@ -6,7 +6,7 @@ labels, and are counted in words. Posts found since the last draw of their claim
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -52,6 +52,10 @@ class Frame:
     """Number of today's posts that no opened draw could choose."""
     elsewhere: int = 0
     """Number of today's posts that only a near-identical post of another claim represents."""
+    missing: pd.DataFrame = field(default_factory=pd.DataFrame)
+    """Items of this population that were drawn, and have no label."""
+    gone: int = 0
+    """Number of drawn posts without a label that are no longer in this population."""
     grown: tuple[str, ...] = ()
     """Claims that got posts since their last draw, whose rounds did not record which."""
 
@@ -87,6 +91,12 @@ class Frame:
                 f"{self.outside:,} of {counted(self.outside + len(self.labelled), 'labelled posts')} are no longer found by any "
                 "query, or dropped by today's cleaning. They keep their labels, and are in no share. "
                 "`--population drawn` has the posts of the draws"
+            )
+        if self.gone:
+            notes.append(
+                f"{self.gone:,} of {counted(self.gone + len(self.missing) + len(self.labelled) + self.outside, 'drawn posts')} were "
+                "removed, or are no longer found, and have no label that counts. They are in no share. If what was removed "
+                "differs from what is left, shares differ from those of the posts that were drawn"
             )
         if self.unreached:
             total = self.unreached + (0 if self.posts is None else len(self.posts))
@@ -137,14 +147,21 @@ def frame_of(
             return Frame(population, None, labelled)
         return Frame(population, posts[posts["claim_id"].isin(set(labelled["claim_id"]))], labelled)
     drawn = _drawn_from(counted_rounds)
+    left = frozen[~frozen["item_id"].isin(set(labelled["item_id"]))].drop_duplicates("item_id")
     if population is Population.DRAWN:
-        return Frame(population, drawn, labelled if drawn is None else _described(labelled, drawn))
+        if drawn is None:
+            return Frame(population, None, labelled, missing=left.reset_index(drop=True))
+        missing = _described(left[left["item_id"].isin(set(drawn["item_id"]))], drawn)
+        return Frame(
+            population, drawn, _described(labelled, drawn), missing=missing, gone=len(left) - len(missing)
+        )
     if posts is None:
-        return Frame(population, None, labelled)
+        return Frame(population, None, labelled, missing=left.reset_index(drop=True))
     posts = posts[posts["claim_id"].isin(set(frozen["claim_id"]))].reset_index(drop=True)
     recorded = _records(counted_rounds)
     reached = _reached(posts, frozen, recorded, places)
     inside = labelled[labelled["item_id"].isin(set(posts["item_id"]))]
+    missing = _described(left[left["item_id"].isin(set(posts["item_id"]))], posts)
     if inside.empty:
         raise InputError(
             "none of the labelled posts is found by a query today",
@@ -155,6 +172,8 @@ def frame_of(
         posts[reached].reset_index(drop=True),
         _described(inside, posts),
         outside=len(labelled) - len(inside),
+        missing=missing,
+        gone=len(left) - len(missing),
         unreached=int((~reached).sum()),
         elsewhere=_elsewhere(set(posts["claim_id"]), places),
         grown=tuple(sorted(grown(read_ledger(places.rounds), posts) - set(recorded["claim_id"]))),

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from covmis_build.annotation.agreement import Agreement
     from covmis_build.annotation.decide import Disagreement, Disagreements
     from covmis_build.annotation.importing import ImportedLabels
+    from covmis_build.annotation.next_decision import NextDecision
     from covmis_build.annotation.progress import Progress
     from covmis_build.annotation.push import Sent
     from covmis_build.annotation.report import Report
@@ -373,7 +374,23 @@ class Round(Result):
             study=settings.title,
             per_item=settings.annotation.per_item,
             target=settings.annotation.target,
+            orders=rounds.sent(settings, self.folder),
         )
+
+    def next_decision(self) -> NextDecision:
+        """Return what `report` puts first: go on or stop, whom to talk to, which rule to rewrite, and the tables for it."""
+        from covmis_build.annotation.report import verdict
+        from covmis_build.annotation.report_files import findings_of_rounds, next_of
+
+        settings = self.study.settings
+        every, target = record.all_rounds(self.study.places.rounds), settings.annotation.target
+        over_all = (
+            findings_of_rounds(every, settings.labels.changes, settings.annotation.per_item, brief=True)
+            if target
+            else None
+        )
+        stop = verdict(over_all.agreement, target) if over_all else ""
+        return next_of(self.folder, stop, rounds.sent(settings, self.folder))
 
     def adjudicate(
         self,

@@ -66,6 +66,7 @@ def rounds(request: Request) -> Response:
         decisions=[name for name in names if name.startswith(("discussion.", "adjudication."))],
         files=study.places.relative(folder.folder),
         agreement=_agreement(bench, round_),
+        ahead=_ahead(bench, round_),
         to_open=claims_to_open(study.places),
         last=is_last(study, folder),
         worked=bool(bench.keep(f"work {number}", ROUNDS, partial(done_in, folder))),
@@ -80,6 +81,17 @@ def _agreement(bench: Bench, round_: Round) -> object:
     independent = 0 if round_.folder.has_key else int((round_.labels["phase"] == "independent").sum())
     name = f"agreement {round_.number} {independent}"
     return bench.keep(name, (), round_.agreement) if independent else None
+
+
+def _ahead(bench: Bench, round_: Round) -> object:
+    """What to decide next; labels and decisions change it."""
+    asks = not (round_.folder.has_key or round_.folder.asks_relevance)
+    labels = len(round_.labels) if asks else 0
+    return (
+        bench.keep(f"next {round_.number} {labels}", ("study.toml",), round_.next_decision)
+        if labels
+        else None
+    )
 
 
 async def decide(request: Request) -> Response:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from contextlib import nullcontext
 
@@ -13,11 +14,13 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from covmis_build.annotation.agreement import agreement
+from covmis_build.annotation.group_agreement import by_round, homogeneity
 from covmis_build.annotation.label_matrix import read_labels_file
 from covmis_build.annotation.report import Findings, as_csv, as_json, as_latex
 from covmis_build.cli import app
 from covmis_build.errors import InputError
 from covmis_build.stats.chi_square import bowker, stuart_maxwell
+from covmis_build.stats.welch import Measured, equal
 
 WORKED = np.array([[52, 4, 9], [3, 31, 6], [7, 5, 27]])
 LABELS = ["favor", "against", "neither"]
@@ -191,8 +194,55 @@ def test_rounds_that_differ_are_told_apart_and_small_ones_are_warned_of():
     bad["item"] = "b" + bad["item"]
     found = agreement(pd.concat([good, bad], ignore_index=True), labels=["x", "y"])
     assert found.to_dict()["homogeneity"]["p"] < 0.001
-    assert any("differ significantly" in note for note in found.notes)
-    assert any("0.61 from 0.67" in note for note in found.notes)
+    assert any("differ significantly (Welch's test over claims" in note for note in found.notes)
+    assert any(
+        "Rounds of 128 posts of 12 claims, as these on average, find a difference of 0.2" in note
+        for note in found.notes
+    )
+
+
+def rounds_of_claims(rng, rounds, claims, posts):
+    """Two people who err alike in all rounds, of claims that differ in their labels and in how hard they are."""
+    rows = []
+    for round_, claim in itertools.product(range(rounds), range(claims)):
+        labels, error = rng.dirichlet([1.2, 1.2, 0.6]), rng.uniform(0.02, 0.45)
+        for post, person in itertools.product(range(posts), ("a", "b")):
+            true = np.random.default_rng([round_, claim, post]).choice(3, p=labels)
+            said = true if rng.random() > error else rng.choice(3)
+            rows.append(
+                (f"{round_}-{claim}-{post}", person, "xyz"[said], f"{round_}-{claim}", f"{round_:03}")
+            )
+    return pd.DataFrame(rows, columns=["item", "annotator", "label", "claim", "round"])
+
+
+def test_rounds_of_other_claims_are_compared_over_claims():
+    """Nothing differs but which claims a round has: over items 1 of 4 such studies was called different."""
+    alarms = []
+    for seed in range(40):
+        rows = rounds_of_claims(np.random.default_rng(seed), 4, 8, 25)
+        test, _ = homogeneity(by_round(rows, list("xyz")))
+        assert (test.over, test.rounds) == ("claims", 4)
+        alarms.append(test.p < 0.05)
+    assert sum(alarms) <= 5
+    few = rounds_of_claims(np.random.default_rng(1), 2, 2, 30)
+    found = agreement(few, labels=list("xyz"))
+    assert found.homogeneity is None
+    assert (
+        "Whether the kappas of 2 rounds differ was not tested: too few claims decide all but 0 of them."
+        in found.notes
+    )
+
+
+def test_welch_by_hand():
+    measured = [Measured(0.5, 0.01, 4.0), Measured(0.7, 0.004, 9.0), Measured(0.4, 0.02, 6.5)]
+    weights = [1 / each.variance for each in measured]
+    mean = sum(w * each.value for w, each in zip(weights, measured, strict=True)) / sum(weights)
+    part = sum((1 - w / sum(weights)) ** 2 / each.degrees for w, each in zip(weights, measured, strict=True))
+    spread = sum(w * (each.value - mean) ** 2 for w, each in zip(weights, measured, strict=True)) / 2
+    test, common = equal(measured)
+    assert common == pytest.approx(mean)
+    assert test.statistic == pytest.approx(spread / (1 + 2 * (3 - 2) / (3**2 - 1) * part))
+    assert (test.df, test.df_within) == (2, pytest.approx((3**2 - 1) / (3 * part)))
 
 
 def test_drift_is_seen_in_the_person_who_drifts():

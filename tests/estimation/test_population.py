@@ -189,3 +189,26 @@ def test_scores_over_posts_are_of_the_same_posts(study):
     assert f"{lost} of {len(gold)} labelled posts are no longer found" in after.how
     told = study.score(systems, measures=["accuracy"]).notes
     assert any(f"{lost} of {len(gold)} items are no longer among the posts" in note for note in told)
+
+
+def test_drawn_posts_without_a_label_bound_the_shares_and_removed_ones_are_told(study, first):
+    """A further round is open, of which nobody has labelled anything; then labelled posts are removed."""
+    assert study.estimate().shares["unlabelled"].isna().all()
+    later = next(path for path in first.parent.iterdir() if path.is_file())
+    storage.write_bytes(study.places.folder / "data" / "archive" / later.name, later.read_bytes())
+    study.run()
+    study.open_round(100)
+    drawn = set(pd.concat([round_.items for round_ in study.rounds])["item_id"]) & set(study.items["item_id"])
+    waiting = drawn - set(study.gold()["item_id"])
+    after = study.estimate(by="claim")
+    told = f"{len(waiting):,} of {len(drawn):,} drawn posts have no label; they represent "
+    assert told in " ".join(after.sentences)
+    row = pool_row(after)
+    assert row["lowest"] < row["share"] < row["highest"]
+    assert row["highest"] - row["lowest"] == pytest.approx(row["unlabelled"])
+    gold = study.gold()["item_id"]
+    study.purge(posts=sorted(gold[gold.isin(drawn)].str.partition("|")[2])[:5])
+    study.run()
+    assert any(
+        " drawn posts were removed, or are no longer found" in note for note in study.estimate().warnings
+    )

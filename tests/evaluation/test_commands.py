@@ -76,7 +76,8 @@ def test_scoring_the_released_corpus(run, files) -> None:
         assert row["weighted_low"] < row["weighted"] < row["weighted_high"]
         assert row["balanced_low"] < row["balanced"] < row["balanced_high"]
     assert {row["group"] for row in rows if row["group_by"] == "month"} == {
-        f"2020-0{at}" for at in range(1, 8)
+        *(f"2020-0{at}" for at in range(1, 8)),
+        "mean of 7",
     }
     assert len(made["classes"]) == 3
     assert np.sum(made["confusions"][0]["matrix"]) == 120

@@ -297,6 +297,18 @@ def test_errors_say_what_and_where(gold, said, options, words) -> None:
         score(gold, {"s": said}, **{"labels": ["a", "b"], **options})
 
 
+def test_groups_have_a_mean_in_which_each_weighs_the_same() -> None:
+    gold, systems = example(items=90, systems=2)
+    targets = np.repeat(["x", "y", "z"], [50, 30, 10])
+    table = score(gold, systems, labels=LABELS, by={"target": targets}, measures=["accuracy", "macro_f1"])
+    for (_, measure), rows in table[table["group_by"] == "target"].groupby(["system", "measure"]):
+        mean = rows[rows["group"] == "mean of 3"].iloc[0]
+        of_groups = rows[rows["group"] != "mean of 3"]
+        assert mean["value"] == pytest.approx(of_groups["value"].mean()), measure
+        assert (mean["items"], mean["why"]) == (90, "a mean over 3 groups")
+        assert np.isnan(mean["low"])
+
+
 def test_predictions_of_other_items_are_refused_or_ignored() -> None:
     gold, more = {"1": "a", "2": "b"}, {"2": "b", "9": "a", "1": "b"}
     with pytest.raises(InputError, match=r"1 item \(9\), which gold lacks.*extra = ignore"):

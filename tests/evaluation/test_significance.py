@@ -123,7 +123,7 @@ def test_clusters_are_units() -> None:
             gold, systems, measure="accuracy", labels=LABELS, test=test, clusters=claims, replicates=200
         )
         assert (table["units"] == 12).all()
-        assert "over 12 clusters" in table.loc[0, "sentence"]
+        assert "over 12 claims" in table.loc[0, "sentence"]
 
 
 def test_effect_of_accuracy_is_the_paired_one() -> None:
