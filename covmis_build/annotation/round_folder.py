@@ -132,6 +132,10 @@ class About(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """For repeats: annotator → items."""
     predictions: dict[str, str] | UnsetType = UNSET
     """Prediction files that existed at opening time: name → SHA-256."""
+    seen: dict[str, int] | UnsetType = UNSET
+    """Claim → how many of its posts people had labelled when this round's draw of it was opened."""
+    named: bool | UnsetType = UNSET
+    """Whether the lead named this round's claims."""
     frame: dict[str, Any] | UnsetType = UNSET
     """In a recall round: description of the sampling frame, sealed as written."""
     sha256: str | UnsetType = UNSET
@@ -357,6 +361,8 @@ def create(  # noqa: PLR0913 - each is something that round.json says
     frame: dict[str, Any] | None = None,
     predictions: dict[str, str] | None = None,
     since: int | None = None,
+    seen: dict[str, int] | None = None,
+    named: bool = False,
 ) -> RoundFolder:
     """Write a new round's folder. items.parquet is written last; its presence makes the folder a round. See `About`."""
     folder = rounds / str(frozen["round"].iloc[0])
@@ -383,6 +389,8 @@ def create(  # noqa: PLR0913 - each is something that round.json says
         predictions=predictions or UNSET,
         frame=frame or UNSET,
         since=since or UNSET,
+        seen=seen or UNSET,
+        named=named or UNSET,
         records=LINES,
     )
     round_ = RoundFolder(folder, about)

@@ -12,6 +12,7 @@ import pandas as pd
 from covmis_build import storage
 from covmis_build.annotation import round_folder
 from covmis_build.annotation.gold import check_seals, decisions_of, undecided_items
+from covmis_build.annotation.looks import after_a_look
 from covmis_build.annotation.newest import newest, scheme_of_rounds
 from covmis_build.corpus.convert import corpus_file, read_corpus
 from covmis_build.engine import silent
@@ -194,7 +195,7 @@ def figures_of(
         figures,
         population=str(frame.population),
         methods=(frame.statement, *figures.methods),
-        warnings=(*frame.notes, *figures.warnings),
+        warnings=(*frame.notes, *(note.rstrip(".") for note in after_a_look(rounds)), *figures.warnings),
     )
 
 
@@ -347,9 +348,8 @@ def regress(  # noqa: PLR0913 - every option is named
         over=over,
         level=level,
     )
-    fitted = replace(
-        fitted, population=str(whose), statement=frame.statement, warnings=(*frame.notes, *warnings)
-    )
+    warnings = [*frame.notes, *(note.rstrip(".") for note in after_a_look(rounds)), *warnings]
+    fitted = replace(fitted, population=str(whose), statement=frame.statement, warnings=tuple(warnings))
     for path in out:
         fitted.write(path)
     return replace(fitted, files=tuple(map(str, out)))

@@ -18,6 +18,7 @@ from covmis_build.annotation.frozen_items import freeze, frozen_items, next_clai
 from covmis_build.annotation.gold import check_seals
 from covmis_build.annotation.guideline import as_html, check_defined, read_guideline
 from covmis_build.annotation.label_sets import check_meaning, in_todays_labels
+from covmis_build.annotation.looks import labelled_before
 from covmis_build.annotation.round_folder import RoundKind
 from covmis_build.annotation.training import frozen_anew, known_items, write_key, written_reasons
 from covmis_build.claims.lists import read_claims
@@ -86,7 +87,8 @@ def open_round(
         guideline = read_guideline(study.places.guideline)
         check_defined(guideline, study.settings.labels, study.places.guideline)
         number = record.next_number(study.places.rounds, RoundKind.STANCE)
-        earlier = [folder.items() for folder in record.all_rounds(study.places.rounds)]
+        before_this = record.all_rounds(study.places.rounds)
+        earlier = [folder.items() for folder in before_this]
         options, named = study.settings.annotation, None
         if isinstance(claims, int):
             if claims < 0:
@@ -119,6 +121,8 @@ def open_round(
                 now=storage.moment(),
                 settings=settings_of_tables(study.places, study.settings),
                 predictions=registered,
+                seen=labelled_before(before_this, set(frozen["claim_id"].astype(str))),
+                named=named is not None,
             )
             _hide_posts(study, round_)
         return round_

@@ -8,6 +8,7 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
+from msgspec import UNSET
 
 from covmis_build import storage
 from covmis_build.errors import InputError
@@ -212,3 +213,27 @@ def test_drawn_posts_without_a_label_bound_the_shares_and_removed_ones_are_told(
     assert any(
         " drawn posts were removed, or are no longer found" in note for note in study.estimate().warnings
     )
+
+
+def test_a_draw_of_named_claims_after_labels_were_there_is_recorded_and_told(study, first):
+    later = next(path for path in first.parent.iterdir() if path.is_file())
+    storage.write_bytes(study.places.folder / "data" / "archive" / later.name, later.read_bytes())
+    study.run()
+    opened = set(study.rounds[0].items["item_id"])
+    assert study.rounds[0].folder.about.seen is UNSET
+    sample = storage.read_table(study.places.table("sample"), "sample")
+    claim = str(sample.loc[~sample["item_id"].isin(opened), "claim_id"].iloc[0])
+    labels = study.rounds[0].folder.labels()["item_id"]
+    round_ = study.open_round([claim])
+    about = round_.folder.about
+    assert about.seen == {claim: labels[labels.str.startswith(f"{claim}|")].nunique()}
+    assert about.named is True
+    told = (
+        f"Round 002 added posts of 1 claim ({claim}) that were named when labels of them were there already."
+    )
+    assert any(note.startswith(told) for note in study.estimate().warnings)
+    assert any(note.startswith(told) for note in study.regress("favor ~ kind", family="linear").warnings)
+    in_order = study.open_round(100).folder.about
+    assert in_order.seen
+    assert in_order.named is UNSET, "claims in the order of the list are nobody's choice"
+    assert not any(note.startswith("Round 003 added") for note in study.estimate().warnings)
