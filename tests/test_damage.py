@@ -113,6 +113,15 @@ def test_what_people_recorded_is_refused_and_the_check_names_what_is_damaged(tmp
     }
 
 
+def test_a_study_without_its_posts_is_checked(tmp_path):
+    built(tmp_path / "s")
+    folder = tmp_path / "s"
+    (folder / "data" / "archive").rename(tmp_path / "elsewhere")
+    checked = open_study(folder).check_files()
+    assert checked.damaged == ()
+    assert "the archive (the archive is missing)" in checked.not_checked
+
+
 def test_a_file_of_the_archive_that_nobody_wrote_to_is_found(tmp_path):
     built(tmp_path)
     study = open_study(tmp_path)

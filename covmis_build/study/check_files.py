@@ -19,7 +19,7 @@ from covmis_build.archive import words_file
 from covmis_build.archive.walk import archive_files
 from covmis_build.building import ledger
 from covmis_build.building.run import damaged_inputs
-from covmis_build.errors import CovmisError, counted
+from covmis_build.errors import CovmisError, InputError, counted
 from covmis_build.report.result import Result
 from covmis_build.report.summary import Listing
 
@@ -108,12 +108,16 @@ def check_files(study: OfStudy) -> CheckedFiles:
         name = places.relative(path)
         if name not in known and path.suffix != ".parquet":
             damaged.append(DamagedFile(name, "its bytes changed, though nobody wrote to it", UNDO))
-    archived = [file.path for file in archive_files(places.archives)]
+    try:
+        archived, away = [file.path for file in archive_files(places.archives)], ""
+    except InputError as error:  # such as in a study that came without its posts
+        archived, away = [], error.problem
     far = [str(path) for path in archived if isinstance(path, Address)]
     indexes = sorted((places.store / words_file.FOLDER).glob("*.arrow"))
     unchecked = [
         *([f"{counted(len(indexes), 'indexes')} of words (data/build/archive/words)"] if indexes else []),
         *([f"{counted(len(far), 'files')} of archives elsewhere"] if far else []),
+        *([f"the archive ({away})"] if away else []),
     ]
     return CheckedFiles(read + len(archived) - len(far), tuple(damaged), tuple(old), tuple(unchecked))
 
