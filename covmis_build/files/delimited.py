@@ -171,6 +171,8 @@ class _Lines:
         self.notes, self.above, self.short = list[str](), 0, set[int]()
         with self.lines() as lines:
             first = _beginning(self.cells(lines), max(TITLES, switches.header_line))
+        if (widest := max(map(len, first))) > MOST_COLUMNS:
+            raise InputError(f"has {widest:,} columns", remedy=f"At most {MOST_COLUMNS:,}")
         if names:
             further = [""] * (len(first[0]) - len(names))
             self.form, self.header, self.first = "no header", [*names, *further], 1
@@ -192,8 +194,6 @@ class _Lines:
         self.above = switches.header_line - 1 if switches.header_line else header_line(first)
         self.notes = above_header(first[: self.above])
         self.header, self.first = [name.strip() for name in first[self.above]], self.above + 2
-        if len(self.header) > MOST_COLUMNS:
-            raise InputError(f"has {len(self.header):,} columns", remedy=f"At most {MOST_COLUMNS:,}")
         self.form = f"CSV with {_called(separator)}"
         self.form += "" if encoding.startswith("utf-8") else f", {encoding}"
 

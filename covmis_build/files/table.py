@@ -241,10 +241,12 @@ NO_NAME = re.compile(r"^\d{9,}$|\d\d:\d\d|\d{4}[-/.年]\d{1,2}[-/.月]\d{1,2}")
 
 def one_of_each_name(table: Table) -> Table:
     """Refuse two columns of the same name that differ; of equal ones the first is kept."""
-    again = [name for name in dict.fromkeys(table.header) if name and table.header.count(name) > 1]
-    if not again:
+    by_name: dict[str, list[int]] = {}
+    for at, name in enumerate(table.header):
+        by_name.setdefault(name, []).append(at)
+    places = [own for name, own in by_name.items() if name and len(own) > 1]
+    if not places:
         return table
-    places = [[at for at, own in enumerate(table.header) if own == name] for name in again]
     for number, cells, _ in table.rows():
         for first, *others in places:
             if any(cells[at] != cells[first] for at in others):
@@ -262,7 +264,8 @@ def one_of_each_name(table: Table) -> Table:
     dropped = {at for _, *others in places for at in others}
     kept = [at for at in range(len(table.header)) if at not in dropped]
     rows = table.rows
-    table.notes.append(f"columns that stand twice, with the same cells, read once: {', '.join(again)[:100]}")
+    again = ", ".join(table.header[first] for first, *_ in places)
+    table.notes.append(f"columns that stand twice, with the same cells, read once: {again[:100]}")
     table.header = [table.header[at] for at in kept]
     table.rows = lambda: (
         Row(number, [cells[at] for at in kept], problem) for number, cells, problem in rows()

@@ -19,6 +19,8 @@ from covmis_build.collecting.sources.ids import read_ids
 from covmis_build.datasets import stance
 from covmis_build.errors import InputError
 from covmis_build.evaluation.label_files import read_labels
+from covmis_build.files.reading import read_table
+from covmis_build.files.table import Switches
 from tests.files.written import workbook
 
 if TYPE_CHECKING:
@@ -351,3 +353,11 @@ def test_ids_of_a_row_that_cannot_be_read_are_missed_by_nobody(tmp_path):
     path.write_text(f"tweet_id\n{FIRST}\n{SECOND},more\n")
     with pytest.raises(InputError, match="row 3: 'more' is beyond the last column"):
         read_ids(path)
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_more_columns_than_a_spreadsheet_has_are_refused_before_they_are_looked_at(tmp_path, header):
+    path = tmp_path / "wide.csv"
+    path.write_text("\n".join([",".join(f"c{at}" for at in range(20_000)), "," * 19_999]) + "\n")
+    with pytest.raises(InputError, match=r"has 20,000 columns. At most 16,384"):
+        read_table(path, switches=Switches(header=header))
