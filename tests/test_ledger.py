@@ -48,6 +48,6 @@ def test_content_is_remembered_only_when_it_cannot_change_unseen(tmp_path):
     assert cache == {}, "the file is younger than the clock's tick"
     os.utime(path, (1, 1))
     assert ledger.content(path, cache) == first
-    assert cache[str(path)][2] == first
+    assert cache[str(path)][-1] == first
     path.write_text("b")
     assert ledger.content(path, cache) != first
