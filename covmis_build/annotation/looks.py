@@ -44,6 +44,6 @@ def after_a_look(rounds: Sequence[RoundFolder]) -> list[str]:
         told.append(
             f"Round {round_.number} added posts of {counted(len(seen), 'claims')} ({claims}) that were named when labels of them were there "
             "already. If these labels decided which claims were named, shares are biased: in a simulation 15% became 20% where claims without the "
-            "label were named, and 11% where those with it were. If a plan made before decided, they are not."
+            "label were named, and 11% where those with it were. If a plan made before decided, they are not"
         )
     return told

@@ -83,7 +83,7 @@ def score(
     }
     read: dict[str, Any] | None = None
     if soft:
-        options.refuse_beside("--soft")
+        options.refuse_with("--soft", by=by, people=people, over="" if over == "items" else over)
         scores: Any = score_soft_files(gold, systems, extra=options.extra, **options.scheme, **how)
     else:
         files, judging = options.read(gold, systems)

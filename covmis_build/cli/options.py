@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -142,7 +142,7 @@ def scheme_of(labels: str, order: str = "", poles: str = "", class_weights: str 
     )
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Judging:
     """How gold and systems are read and judged: what score, compare and meta have in common."""
 
@@ -180,21 +180,16 @@ class Judging:
         """What labels of the files are called."""
         return pairs_of("--map", self.map, "OLD=NEW")
 
-    def refuse_beside(self, option: str) -> None:
-        """Refuse what means nothing beside this option."""
-        for field in dataclasses.fields(self):
-            given = getattr(self, field.name)
-            if given != field.default and field.name in {
-                "undefined",
-                "missing",
-                "invalid",
-                "map",
-                "by_position",
-            }:
-                raise InputError(
-                    f"--{field.name.replace('_', '-')} and {option} cannot be meant together",
-                    remedy="Leave out one of them",
-                )
+    def refuse_with(self, option: str, **others: str) -> None:
+        """Refuse options that mean nothing together with this one; `others` are refused unless they are empty."""
+        defaults = Judging()
+        shared = ("undefined", "missing", "invalid", "map", "by_position")
+        given = [name for name in shared if getattr(self, name) != getattr(defaults, name)]
+        for name in [*given, *(name for name, text in others.items() if text)]:
+            raise InputError(
+                f"--{name.replace('_', '-')} and {option} cannot be meant together",
+                remedy="Leave out one of them",
+            )
 
     @property
     def scheme(self) -> dict[str, Any]:

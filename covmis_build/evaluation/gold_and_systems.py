@@ -381,10 +381,13 @@ def check_ids(systems: Any, items: Collection[str], labels: Collection[str]) -> 
             )
 
 
-def with_labels(systems: Any, to: Mapping[str, str], labels: Sequence[str]) -> dict[str, Any]:
+def with_labels(
+    systems: Any, to: Mapping[str, str], labels: Sequence[str], *, all_used: bool = False
+) -> dict[str, Any]:
     """Return the systems by name with each label replaced by what it is called in gold (`to`).
 
-    `labels` are the systems' own, for tables of probabilities: the most probable of them is replaced.
+    `labels` are the systems' own, for tables of probabilities: the most probable of them is replaced. With `all_used`, a
+    name that no label has is refused.
     """
     names = Names(to)
 
@@ -395,7 +398,10 @@ def with_labels(systems: Any, to: Mapping[str, str], labels: Sequence[str]) -> d
         several = isinstance(predictions, list | tuple)
         return [renamed(name, run) for run in predictions] if several else names.of(predictions)
 
-    return {name: renamed(name, own) for name, own in by_name(systems, "item_id", labels).items()}
+    by_gold = {name: renamed(name, own) for name, own in by_name(systems, "item_id", labels).items()}
+    if all_used:
+        names.check()
+    return by_gold
 
 
 def _has_ids(predictions: Any, items: Collection[str]) -> bool:

@@ -90,13 +90,11 @@ def estimate(  # noqa: PLR0913 - every option is named
     if run or study.places.table("sample").exists():
         study.need_current(run=run, progress=progress)
     rounds = round_folder.all_rounds(study.places.rounds)
+    settings, frame, warnings = _asked(study, rounds, whose, corpus)
     sets, _ = scheme_of_rounds(rounds, study.settings.labels.changes)
-    compared = compared_parts(
-        between, before, after, labels=settings_of_rounds(study.settings, rounds)[0].labels.values
-    )
+    compared = compared_parts(between, before, after, labels=settings.labels.values)
     for part in compared or ():
         sets.check_everywhere(part.name if part.scope == LABEL else "")
-    settings, frame, warnings = _asked(study, rounds, whose, corpus)
     predictions = None
     if assisted_by is not None:
         predictions = _predictions(study, assisted_by, frame, settings, elsewhere=elsewhere)
@@ -195,7 +193,7 @@ def figures_of(
         figures,
         population=str(frame.population),
         methods=(frame.statement, *figures.methods),
-        warnings=(*frame.notes, *(note.rstrip(".") for note in after_a_look(rounds)), *figures.warnings),
+        warnings=(*frame.notes, *after_a_look(rounds), *figures.warnings),
     )
 
 
@@ -348,7 +346,7 @@ def regress(  # noqa: PLR0913 - every option is named
         over=over,
         level=level,
     )
-    warnings = [*frame.notes, *(note.rstrip(".") for note in after_a_look(rounds)), *warnings]
+    warnings = [*figures.warnings, *warnings]
     fitted = replace(fitted, population=str(whose), statement=frame.statement, warnings=tuple(warnings))
     for path in out:
         fitted.write(path)

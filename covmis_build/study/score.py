@@ -54,6 +54,8 @@ def score(
     }
     labelled = labelled_items(study)
     check_ids(systems, set(labelled["item_id"]), scheme.values)
+    if names := options.pop("map", None):  # before what became of the labels that these are called
+        systems = with_labels(systems, names, scheme.values, all_used=True)
     if not sets.same:
         systems = with_labels(systems, sets.of_any_round(), sets.sets[-1].labels)
     pool = pool_of(study)
@@ -65,7 +67,7 @@ def score(
         own |= {"extra": "ignore"} if frame.outside else {}
         design = design_of_gold(study, frame.labelled)
         over_posts = score_over_posts(frame.labelled, systems, design=design, **{**own, **options})
-        return replace(over_posts, remarks=(*frame.sentences, *sets.notes))
+        return replace(over_posts, remarks=(*over_posts.remarks, *frame.sentences, *sets.notes))
     if pool is not None:
         inside = labelled["item_id"].isin(set(pool["item_id"]))
         labelled = labelled.assign(in_population=inside.map({True: "yes", False: "no"}))

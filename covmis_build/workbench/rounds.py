@@ -84,14 +84,10 @@ def _agreement(bench: Bench, round_: Round) -> object:
 
 
 def _ahead(bench: Bench, round_: Round) -> object:
-    """What to decide next; labels and decisions change it."""
-    asks = not (round_.folder.has_key or round_.folder.asks_relevance)
-    labels = len(round_.labels) if asks else 0
-    return (
-        bench.keep(f"next {round_.number} {labels}", ("study.toml",), round_.next_decision)
-        if labels
-        else None
-    )
+    """What to decide next. Labels and decisions of every round change it: the target is one of all rounds."""
+    if round_.folder.has_key or round_.folder.asks_relevance or round_.labels.empty:
+        return None
+    return bench.keep(f"next {round_.number}", ROUNDS, round_.next_decision)
 
 
 async def decide(request: Request) -> Response:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from covmis_build.errors import InputError
 from covmis_build.study.written_settings import SHOWN, changed_settings, typed_over, written_settings
@@ -46,11 +46,16 @@ def _page(request: Request, typed: Mapping[str, str], problem: str = "") -> Resp
 async def save(request: Request) -> Response:
     """Write the settings that were changed."""
     bench, form = bench_of(request), await form_of(request)
-    study = bench.study
-    try:
-        changes = changed_settings(study.settings, form)
+
+    def apply() -> dict[str, Any]:
+        """Compare and write in one go: another tab may save at this moment."""
+        changes = changed_settings(bench.study.settings, form)
         if changes:
-            await bench.write(study.change, **changes)
+            bench.study.change(**changes)
+        return changes
+
+    try:
+        changes = await bench.write(apply)
     except InputError as error:
         return _page(request, typed_over(form), bench.sentence_of(error))
     if changes:

@@ -245,6 +245,13 @@ def test_a_system_that_gives_todays_labels_is_scored_on_those_in_common(tmp_path
     right = [IN_COMMON[label] == gold for label, gold in zip(said, gold["common"], strict=True)]
     assert scores.value("s", "accuracy") == pytest.approx(sum(right) / len(right))
     assert "question could be given in rounds 002 to 003 only." in scores.notes
+    # the same by other names: what a system calls a label is a label of today, whatever became of it
+    upper = pd.Series(said, index=gold.index).str.upper()
+    named = {label.upper(): label for label in set(said)}
+    mapped = open_study(tmp_path).score({"s": upper}, measures=["accuracy"], map=named)
+    assert mapped.value("s", "accuracy") == scores.value("s", "accuracy")
+    with pytest.raises(InputError, match="map: no label is called 'YES'"):
+        open_study(tmp_path).score({"s": upper}, map=named | {"YES": "favor"})
 
 
 def test_a_sealed_round_is_opened_again_under_its_own_labels(tmp_path):

@@ -188,6 +188,12 @@ def test_scores_over_posts_are_of_the_same_posts(study):
     lost = int((gold.index.str.partition("|").get_level_values(0) == claim).sum())
     assert after.to_frame()["n"].iloc[0] == before.to_frame()["n"].iloc[0] - lost
     assert f"{lost} of {len(gold)} labelled posts are no longer found" in after.how
+    with_invalid = {"favor": {item: "YES" if at % 3 else "?" for at, item in enumerate(gold.index)}}
+    for over in ("items", "posts"):
+        scores = study.score(
+            with_invalid, over=over, measures=["accuracy"], map={"YES": "favor"}, invalid="wrong"
+        )
+        assert "answers of favor (" in scores.how, "also the invalid ones are told"
     told = study.score(systems, measures=["accuracy"]).notes
     assert any(f"{lost} of {len(gold)} items are no longer among the posts" in note for note in told)
 

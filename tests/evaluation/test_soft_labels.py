@@ -194,6 +194,9 @@ def test_the_command(tmp_path) -> None:
     people, right = answers()
     people.to_csv(tmp_path / "people.csv", index=False)
     right.to_csv(tmp_path / "mine.csv", index=False)
+    for option, text in (("--invalid", "wrong"), ("--by", "kind"), ("--over", "posts")):
+        refused = CliRunner().invoke(app, ["evaluate", "score", "--soft", "g.csv", "s.csv", option, text])
+        assert f"{option} and --soft cannot be meant together" in str(refused.exception)
     words = ["evaluate", "score", "--soft", str(tmp_path / "people.csv"), f"ours={tmp_path / 'mine.csv'}",
              "--order", ",".join(LABELS)]  # fmt: skip
     done = CliRunner().invoke(app, [*words, "--json"])
