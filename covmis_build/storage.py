@@ -351,7 +351,7 @@ def _try_lock(handle: int) -> bool:
 
 
 def _wait_for_lock(handle: int) -> None:
-    """Lock an open file, waiting for whoever else appends to it. Where a file system knows no locks there is none."""
+    """Lock an open file, waiting for other processes that append to it. Where a file system knows no locks there is none."""
     with suppress(OSError):
         if sys.platform == "win32":
             import msvcrt

@@ -7,7 +7,7 @@
     Potato         the folder annotation_output with a folder a person, or its CSV (columns `schema:::label`)
     tables         long (item, annotator, label) or wide (item, a column a person): `label_matrix` reads them
 
-A tool with several questions has to be told which one. Skipped, rejected and drafted answers are no labels.
+A tool with several questions needs --question. Skipped, rejected and drafted answers are no labels.
 """
 
 from __future__ import annotations
@@ -197,8 +197,7 @@ def _export(files: Sequence[tuple[str, list[Row]]], form: str, question: str) ->
     notes = [f"{counted(count, 'answers')} left out: {why}" for why, count in sorted(lost.items())]
     export = Export(form, given, notes)
     if not given:
-        told = "; ".join(notes)
-        raise InputError(f"has no label ({form}{'; ' + told if told else ''})")
+        raise InputError(f"has no label ({'; '.join([form, *notes])})")
     _by_items(export)
     export.labels, more = _last_of_each(export.labels)
     export.notes += more
@@ -434,10 +433,10 @@ def _chosen(name: str, value: Any) -> str:
 
 def _spent(behaviour: Mapping[str, Any]) -> float | None:
     """Return the seconds that Potato states: a number, or `Time spent: 0d 0h 0m 5s`."""
-    told = re.search(r"(\d+)d (\d+)h (\d+)m (\d+)s", str(behaviour.get("time_string", "")))
-    if not told:
+    spent = re.search(r"(\d+)d (\d+)h (\d+)m (\d+)s", str(behaviour.get("time_string", "")))
+    if not spent:
         return _number(behaviour.get("time_spent"))
-    days, hours, minutes, seconds = map(int, told.groups())
+    days, hours, minutes, seconds = map(int, spent.groups())
     return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
 
 

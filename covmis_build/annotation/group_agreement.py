@@ -141,11 +141,11 @@ def too_small(rounds: Sequence[RoundAgreement]) -> list[str]:
     )
     if apart >= MOST_APART:
         return [f"Rounds of {size} hardly tell two kappas apart, whatever they are."]
-    told = (
+    sentence = (
         f"Rounds of {size}, as these on average, find a difference of {apart:.2f} between two kappas in {POWER:.0%} of studies, and "
         "smaller ones less often: no evidence of a difference does not mean that there is none."
     )
-    return [told]
+    return [sentence]
 
 
 def homogeneity(rounds: Sequence[RoundAgreement]) -> tuple[Homogeneity | None, list[str]]:
@@ -165,12 +165,12 @@ def homogeneity(rounds: Sequence[RoundAgreement]) -> tuple[Homogeneity | None, l
         ]
     test, common = equal(known)
     p = "p < 0.001" if test.p < 0.001 else f"p = {test.p:.3f}"
-    told = "differ significantly" if test.p < 0.05 else "show no evidence of a difference"
+    finding = "differ significantly" if test.p < 0.05 else "show no evidence of a difference"
     left_out = (
         "" if len(known) == len(defined) else f"; {len(defined) - len(known)} with too few {over} left out"
     )
     sentence = (
-        f"The kappas of {len(known)} rounds {told} (Welch's test over {over}, F {test.statistic:.2f} on {test.df} and "
+        f"The kappas of {len(known)} rounds {finding} (Welch's test over {over}, F {test.statistic:.2f} on {test.df} and "
         f"{test.df_within:.1f}, {p}{left_out})."
     )
     return Homogeneity(test.statistic, test.df, test.df_within, test.p, common, len(known), over), [sentence]

@@ -120,7 +120,7 @@ def import_labels(
     frozen = round_.asked()
     codes = _codes(export, annotators, people)
     items, open_ = by_item(frozen), set(for_people(frozen)["item_id"])
-    told = ImportedLabels(round_.number, export.form, codes, notes=list(export.notes))
+    imported = ImportedLabels(round_.number, export.form, codes, notes=list(export.notes))
     matcher = _Matcher(items)
     answers: list[Answer] = []
     problems: list[Problem] = []
@@ -129,9 +129,9 @@ def import_labels(
         if who == LEFT_OUT:
             continue
         item, by_id = matcher.item_of(given)
-        told.by_id += by_id
-        told.by_text += bool(item) and not by_id
-        told.unmatched += not item
+        imported.by_id += by_id
+        imported.by_text += bool(item) and not by_id
+        imported.unmatched += not item
         if not item:
             continue
         wrong = _unusable(given, item, items[item], open_)
@@ -155,12 +155,12 @@ def import_labels(
             problems.append(Problem(name, wrong, row=given.row))
             continue
         answers.append(answer)
-        told.labels.setdefault(who, {}).setdefault(answer.label or str(answer.status), 0)
-        told.labels[who][answer.label or str(answer.status)] += 1
-    told.problems = as_lines(problems)
+        imported.labels.setdefault(who, {}).setdefault(answer.label or str(answer.status), 0)
+        imported.labels[who][answer.label or str(answer.status)] += 1
+    imported.problems = as_lines(problems)
     if matcher.of_several:
         alike = counted(len(matcher.of_several), "ids or texts")
-        told.notes.append(
+        imported.notes.append(
             f"{alike} are of several items of the round and match none: give item_id (claim|post)."
         )
     twice = [
@@ -177,14 +177,14 @@ def import_labels(
     if not answers:
         raise InputError(
             f"has no label of a post of round {round_.number}", file=name,
-            remedy="; ".join(told.problems[:1]) or "Give ids of items or posts, or the posts' texts",
+            remedy="; ".join(imported.problems[:1]) or "Give ids of items or posts, or the posts' texts",
         )  # fmt: skip
     if yes:
         pulled = Pulled(round_.number)
         record.count(pulled, round_, answers, now=now)
-        told.added, told.imported = pulled.added, True
-        told.problems += as_lines(pulled.problems)
-    return told
+        imported.added, imported.imported = pulled.added, True
+        imported.problems += as_lines(pulled.problems)
+    return imported
 
 
 def _read(labels: Any, question: str) -> tuple[str, Export]:
@@ -220,7 +220,7 @@ def _codes(export: Export, annotators: Sequence[str], people: Mapping[str, str])
     unknown = [name for name, code in codes.items() if code not in {*annotators, LEFT_OUT}]
     for name in people:
         if name not in names:
-            raise InputError(f"nobody is called '{name}'", remedy=f"In the file: {', '.join(names)}")
+            raise InputError(f"the file has no person '{name}'", remedy=f"It has {', '.join(names)}")
     if unknown:
         raise InputError(
             f"which annotators are {', '.join(unknown[:8])}?",

@@ -35,15 +35,15 @@ def after_a_look(rounds: Sequence[RoundFolder]) -> list[str]:
 
     Claims that come in the order of the list are no choice, so that labels cannot have decided it.
     """
-    told = []
+    sentences = []
     for round_ in rounds:
         seen = round_.about.seen
         if round_.pilot or seen is UNSET or not seen or round_.about.named is not True:
             continue
         claims = ", ".join(list(seen)[:NAMED]) + " …" * (len(seen) > NAMED)
-        told.append(
+        sentences.append(
             f"Round {round_.number} added posts of {counted(len(seen), 'claims')} ({claims}) that were named when labels of them were there "
             "already. If these labels decided which claims were named, shares are biased: in a simulation 15% became 20% where claims without the "
             "label were named, and 11% where those with it were. If a plan made before decided, they are not"
         )
-    return told
+    return sentences

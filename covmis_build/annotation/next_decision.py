@@ -33,7 +33,7 @@ OF_PEOPLE, OF_OVERRULED = 0.04, 0.01
 FEWEST = 10
 """Posts that a person or a pair needs to be described."""
 MOST = 20_000
-"""Labels that are dealt out anew; of more, posts are taken evenly."""
+"""Labels that are dealt out again; of more, posts are taken evenly."""
 FEWEST_OVERRULED = 5
 WORTH = 0.02
 """The share of posts that a rule has to cost, at least, before its rewriting is advised."""
@@ -48,8 +48,8 @@ NUMBERED = re.compile(
 )
 
 
-class PersonBeside(Struct, frozen=True):
-    """A person beside the others who labelled the same posts."""
+class ComparedPerson(Struct, frozen=True):
+    """A person compared with the others who labelled the same posts."""
 
     annotator: str
     posts: int
@@ -93,7 +93,7 @@ class NextDecision(Struct, frozen=True):
     """The sentences and tables for the next decision."""
 
     sentences: list[str]
-    people: list[PersonBeside]
+    people: list[ComparedPerson]
     rules: list[RuleTally]
     claims: list[HardClaim]
     sampled: bool = False
@@ -166,14 +166,14 @@ class _Named:
             who, said, place, len(self.classes), np.where(who >= 0, seconds, 1.0) if timed else None
         )
 
-    def people(self) -> list[PersonBeside]:
+    def people(self) -> list[ComparedPerson]:
         """Return everybody with enough posts, those who need attention first."""
-        rows = [self._beside(at, name) for at, name in enumerate(self.names)]
+        rows = [self._compared(at, name) for at, name in enumerate(self.names)]
         order = {person: number for number, person in enumerate(self.unlike)}
         place = {name: order.get(at, len(order)) for at, name in enumerate(self.names)}
         return sorted(filter(None, rows), key=lambda row: (place[row.annotator], row.agreement))
 
-    def _beside(self, at: int, name: str) -> PersonBeside | None:
+    def _compared(self, at: int, name: str) -> ComparedPerson | None:
         mine = self.rows[self.rows["annotator"] == name].sort_values("place")
         if len(mine) < FEWEST:
             return None
@@ -188,7 +188,7 @@ class _Named:
         half = len(own) // 2
         low, high = interval_of_share(float(same.mean()), len(own))
         seconds = mine["seconds"].dropna().tolist() if "seconds" in mine.columns else list[float]()
-        return PersonBeside(
+        return ComparedPerson(
             annotator=name,
             posts=len(own),
             agreement=float(same.mean()),
@@ -226,17 +226,19 @@ class _Named:
     def sentence(self) -> str:
         """Return whom to talk to first, if somebody drew a straight line, exchanged labels or answered at random."""
         for at, named in self.unlike.items():
-            row = self._beside(at, self.names[at])
+            row = self._compared(at, self.names[at])
             if row is None or named.kind not in {"straight", "swaps", "random"}:
                 continue
-            told = f"agreement with the others {row.agreement:.0%} ({row.low:.0%} to {row.high:.0%}) on {counted(row.posts, 'posts')}"
+            evidence = f"agreement with the others {row.agreement:.0%} ({row.low:.0%} to {row.high:.0%}) on {counted(row.posts, 'posts')}"
             if named.kind == "straight":
-                return f"Talk to {row.annotator}: {row.longest_run} times in a row the same label, {told}."
+                return (
+                    f"Talk to {row.annotator}: {row.longest_run} times in a row the same label, {evidence}."
+                )
             if named.kind == "random":
-                return f"Talk to {row.annotator}: {told}, and by chance it would be {row.by_chance:.0%}."
+                return f"Talk to {row.annotator}: {evidence}, and by chance it would be {row.by_chance:.0%}."
             first, second = (self.classes[label] for label in named.labels)
             return (
-                f"Talk to {row.annotator}: did they exchange {first} and {second}? With these exchanged they agree {row.exchanged[2]:.0%}; {told}."
+                f"Talk to {row.annotator}: did they exchange {first} and {second}? With these exchanged they agree {row.exchanged[2]:.0%}; {evidence}."
                 if row.exchanged
                 else ""
             )
@@ -298,22 +300,24 @@ def _rewrite(rules: Sequence[RuleTally], posts: int) -> str:
 
 
 def _overruled(rows: pd.DataFrame, decided: Mapping[str, Label]) -> str:
-    """Return whose labels decisions overruled more often than dealing each post's labels anew among its people explains."""
+    """Return whose labels decisions overruled more often than dealing each post's labels out again among its people explains."""
     final = {item: row.label for item, row in decided.items() if row.label}
-    told = rows[rows["item"].isin(final)].sort_values(["item", "annotator"])
-    if told.empty:
+    rows_decided = rows[rows["item"].isin(final)].sort_values(["item", "annotator"])
+    if rows_decided.empty:
         return ""
-    names = in_natural_order(told["annotator"].unique())
-    wrong = [(given, final[item]) for given, item in zip(told["label"], told["item"], strict=True)]
+    names = in_natural_order(rows_decided["annotator"].unique())
+    wrong = [
+        (given, final[item]) for given, item in zip(rows_decided["label"], rows_decided["item"], strict=True)
+    ]
     kinds = sorted({pair for pair in wrong if pair[0] != pair[1]})
     if not kinds:
         return ""
     code = np.array([kinds.index(pair) if pair in kinds else -1 for pair in wrong])
-    item = np.unique(told["item"], return_inverse=True)[1]
+    item = np.unique(rows_decided["item"], return_inverse=True)[1]
     rng = np.random.default_rng(0)
     deals = np.argsort(item + rng.random((DEALS + 1, len(item))), axis=1)
     deals[0] = np.arange(len(item))
-    member = np.eye(len(names))[[names.index(name) for name in told["annotator"]]]
+    member = np.eye(len(names))[[names.index(name) for name in rows_decided["annotator"]]]
     counts = np.stack([(code == kind)[deals].astype(float) @ member for kind in range(len(kinds))], axis=2)
     z = (counts - counts[1:].mean(0)) / np.maximum(counts[1:].std(0), 0.5)
     often = np.where(counts[0] < FEWEST_OVERRULED, 0.0, z[0])
@@ -321,7 +325,7 @@ def _overruled(rows: pd.DataFrame, decided: Mapping[str, Label]) -> str:
     if often[who, kind] <= np.quantile(z[1:].max((1, 2)), 1 - OF_OVERRULED):
         return ""
     given, right = kinds[kind]
-    mine = told[(told["annotator"] == names[who]) & (code == kind)]["item"]
+    mine = rows_decided[(rows_decided["annotator"] == names[who]) & (code == kind)]["item"]
     times, expected = int(counts[0, who, kind]), float(counts[1:, who, kind].mean())
     return f"Talk to {names[who]} about {given}: {times} times the decision was {right} ({expected:.1f} expected), as {', '.join(mine.head(2))}."
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from covmis_build.annotation.drift import Drift, TimePerItem
     from covmis_build.annotation.group_agreement import GroupAgreement
     from covmis_build.annotation.machines import BesidePerson
-    from covmis_build.annotation.next_decision import NextDecision, PersonBeside
+    from covmis_build.annotation.next_decision import ComparedPerson, NextDecision
     from covmis_build.annotation.report import Audit, Findings
     from covmis_build.stats.agreement import Figure
 
@@ -123,7 +123,9 @@ def _next_decision(ahead: NextDecision | None, texts: Mapping[str, str]) -> list
     silent = "Nothing stands out: no person, rule or target asks for a decision."
     sections = [Section("The next decision", prose="\n\n".join(ahead.sentences) or silent)]
     if ahead.people:
-        sections.append(Section("People beside the others", prose=OF_PEOPLE, body=people_html(ahead.people)))
+        sections.append(
+            Section("Each person compared with the others", prose=OF_PEOPLE, body=people_html(ahead.people))
+        )
     if ahead.rules:
         classes = list(dict.fromkeys(name for tally in ahead.rules for name in tally.classes))
         rows = [
@@ -138,10 +140,10 @@ def _next_decision(ahead: NextDecision | None, texts: Mapping[str, str]) -> list
             for tally in ahead.rules
         ]
         columns = ("Labels", "Posts", *classes, "Rules that reasons name", "Claims with most", "Examples")
-        told = (
+        prose = (
             "Posts with different labels, by the error class that was decided; (none): decided without one."
         )
-        sections.append(Section("Rules", prose=told, body=rows_html(columns, rows)))
+        sections.append(Section("Rules", prose=prose, body=rows_html(columns, rows)))
     if ahead.claims:
         ranked = [
             (
@@ -154,8 +156,8 @@ def _next_decision(ahead: NextDecision | None, texts: Mapping[str, str]) -> list
             for claim in ahead.claims
         ]
         columns = ("Claim", "Posts", "With different labels", "Share, shrunken", "95% interval")
-        told = "Shares of few posts are pulled towards all claims' share, so that the first is not just the smallest."
-        sections.append(Section("Claims by disagreement", prose=told, body=rows_html(columns, ranked)))
+        prose = "Shares of few posts are pulled towards all claims' share, so that the first is not just the smallest."
+        sections.append(Section("Claims by disagreement", prose=prose, body=rows_html(columns, ranked)))
     return sections
 
 
@@ -167,7 +169,7 @@ OF_PEOPLE = (
 )
 
 
-def people_html(people: Sequence[PersonBeside]) -> Markup:
+def people_html(people: Sequence[ComparedPerson]) -> Markup:
     """Return the table of people, those who need attention first; columns that say nothing of anybody are left out."""
     rows = [
         {

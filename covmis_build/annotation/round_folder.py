@@ -701,7 +701,7 @@ def _forget_files(rounds: Path, round_: RoundFolder, items: set[str]) -> None:
 
 
 def unreadable_sheets(round_: RoundFolder) -> list[tuple[Path, InputError]]:
-    """Return files beside the sheets that are none, with the reason: nothing can be taken out of them."""
+    """Return files among the sheets that are none, with the reason: nothing can be taken out of them."""
     from covmis_build.annotation.channels.sheets import without_items
 
     unread = []

@@ -283,7 +283,7 @@ def _half_removed(places: Places) -> list[Path]:
 
 
 def _unreadable_sheets(places: Places, traces: Traces) -> list[tuple[Path, InputError]]:
-    """Return files beside sheets that are no sheets and hold something of a purged post, such as a damaged copy."""
+    """Return files among the sheets that are no sheets and hold something of a purged post, such as a damaged copy."""
     from covmis_build.annotation import round_folder as record
 
     unread = [

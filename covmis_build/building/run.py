@@ -345,7 +345,7 @@ def _read_cache(places: Places) -> dict[str, list[Any]]:
 
 
 def damaged_inputs(places: Places) -> list[Path]:
-    """Return files that stages have read, such as those of the archive, whose bytes changed although nobody wrote to them."""
+    """Return files that stages have read, such as those of the archive, whose content changed, but not their size and times."""
     return ledger.damaged(_read_cache(places))
 
 

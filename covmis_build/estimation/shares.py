@@ -143,7 +143,7 @@ class Estimates(Result):
         posts, with an effective sample size of `effective_n`, represent `population` posts; `total` of these have the label.
         `unweighted` is the share in the sample. `band_low` and `band_high` bound all months simultaneously. `strength` (0 to 1)
         and `r_squared` show the gain from predictions; `by_people` is the share without them. `unlabelled` is the part of drawn posts
-        without a label; whatever they are, the share is between `lowest` and `highest`, beside the error of the draw.
+        without a label; whatever they are, the share is between `lowest` and `highest`, with the sampling error in addition.
         """
         return self.shares
 

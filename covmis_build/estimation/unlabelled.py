@@ -1,7 +1,7 @@
 """Posts that were drawn and have no label: the shares that are possible, whatever they are.
 
 An estimate takes them to be like the labelled posts of their claim. Nothing in the sample can show whether they are: a share
-therefore has a lowest value (none of them has the label) and a highest one (all have it), beside its interval, which is that
+therefore has a lowest value (none of them has the label) and a highest one (all have it), and its interval, which is that
 of the draw alone.
 """
 
@@ -62,8 +62,8 @@ def with_bounds(
         **{name: [row[name] for row in rows] for name in ("unlabelled", "lowest", "highest")}
     )
     pool = shares[(shares["scope"] == Scope.POOL) & (shares["estimand"] == Estimand.UNIQUE_POSTS)]
-    told = _sentence(pool, len(missing), len(missing) + len(labelled))
-    return replace(figures, shares=shares, methods=(*figures.methods, told))
+    sentence = _sentence(pool, len(missing), len(missing) + len(labelled))
+    return replace(figures, shares=shares, methods=(*figures.methods, sentence))
 
 
 class _Bounds:
@@ -125,7 +125,7 @@ def _sentence(pool: pd.DataFrame, missing: int, drawn: int) -> str:
     ends = ", ".join(f"{row.label} {row.lowest:.1%} to {row.highest:.1%}" for row in pool.itertuples())
     said = (
         f"{missing:,} of {counted(drawn, 'drawn posts')} have no label; they represent {part:.1%} of unique posts. The shares take them to "
-        f"be like the labelled posts of their claim. Whatever they are, the shares are, beside the error of the draw: {ends}."
+        f"be like the labelled posts of their claim. Whatever they are, the shares are, with the sampling error in addition: {ends}."
     )
     if len(pool) < 2 or part <= 0:
         return said

@@ -73,10 +73,10 @@ class JoinedLabels:
             if absent := sum(int((run == NONE).sum()) for run in runs):
                 yield f"{name} has no prediction for {absent:,} of {items:,} items ({absent / items:.1%}{several}); they count as wrong."
             if words := self.outside.get(name):
-                told = ", ".join(f"'{word}' {count:,}" for word, count in words.most_common(3))
+                answers = ", ".join(f"'{word}' {count:,}" for word, count in words.most_common(3))
                 yield (
                     f"{words.total():,} of {items:,} answers of {name} ({words.total() / items:.1%}{several}) are none of the "
-                    f"labels, and count as wrong: {told}{' …' if len(words) > 3 else ''}."
+                    f"labels, and count as wrong: {answers}{' …' if len(words) > 3 else ''}."
                 )
                 if alike := other_spellings(words, self.labels):
                     yield f"Some differ from labels by case or punctuation alone. If they mean the same: {alike} (map=)."

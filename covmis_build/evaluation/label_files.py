@@ -201,10 +201,10 @@ def remedy_for(word: str, labels: Sequence[str], words: Iterable[str] = ()) -> s
     >>> remedy_for("AGAINST", ["favor", "against"], ["AGAINST", "Favor", "none"])
     'If they mean the same: --map AGAINST=against --map Favor=favor (map=); or count what is no label: --invalid wrong (invalid=)'
     """
-    told = other_spellings([word, *words], labels)
+    options = other_spellings([word, *words], labels)
     known = (
-        f"If they mean the same: {told} (map=)"
-        if told
+        f"If they mean the same: {options} (map=)"
+        if options
         else f"{nearest(word, labels)}; say what it means: --map '{word}=LABEL' (map=)"
     )
     return f"{known}; or count what is no label: --invalid wrong (invalid=)"

@@ -1,6 +1,6 @@
 """Who differs from the others on the same posts, and how; silent if chance explains it.
 
-Each statistic is compared with rounds in which the labels of a post are dealt out anew among the people who labelled it.
+Each statistic is compared with rounds in which the labels of a post are dealt out again among the people who labelled it.
 That is exact if all work alike, and keeps each post's difficulty and each person's order. If there are more people than
 labels per post, who labelled which post is dealt out, too (exact if posts are assigned at random). The limit is a point of
 the largest standardised statistic of all people and tests, so that false alarms are counted by round. The person named is
@@ -50,7 +50,7 @@ class Unlike:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Posts × answers: who gave each (-1: nobody), the label, its rank in the person's order, and seconds if known."""
+    """Posts × answers: who gave each (-1: no one), the label, its rank in the person's order, and seconds if known."""
 
     who: Codes
     said: Codes
@@ -109,7 +109,7 @@ def _most_evident(answers: Answers, share: float, rng: np.random.Generator) -> U
 
 
 def _deals(there: NDArray[np.bool_], rng: np.random.Generator) -> Codes:
-    """Return places in the flattened table, as they are and dealt out anew within each post."""
+    """Return places in the flattened table, as they are and dealt out again within each post."""
     slots = np.arange(there.shape[1])
     deals = np.where(there, rng.random((DEALS + 1, *there.shape)), 2.0 + slots).argsort(2)
     deals[0] = slots

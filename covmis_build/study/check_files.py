@@ -61,11 +61,11 @@ class CheckedFiles(Result):
     def summary(self) -> Summary:
         """Return the damaged files, with what makes them right."""
         rows = [(each.file, each.problem, each.remedy) for each in self.damaged]
-        told = f"{counted(self.read, 'files')} read, {len(self.damaged)} damaged."
+        counts = f"{counted(self.read, 'files')} read, {len(self.damaged)} damaged."
         table = [Listing(("file", "problem", "remedy"), rows)] if rows else []
         old = f"Without a hash, from an earlier version: {', '.join(self.without_hash)}."
         rest = f"Nothing to compare with: {', '.join(self.not_checked)}."
-        return [told, *table, *([old] if self.without_hash else []), *([rest] if self.not_checked else [])]
+        return [counts, *table, *([old] if self.without_hash else []), *([rest] if self.not_checked else [])]
 
     @property
     def exit_code(self) -> int:
@@ -107,7 +107,7 @@ def check_files(study: OfStudy) -> CheckedFiles:
     for path in damaged_inputs(places):
         name = places.relative(path)
         if name not in known and path.suffix != ".parquet":
-            damaged.append(DamagedFile(name, "its bytes changed, though nobody wrote to it", UNDO))
+            damaged.append(DamagedFile(name, "its content changed, but not its size and times", UNDO))
     try:
         archived, away = [file.path for file in archive_files(places.archives)], ""
     except InputError as error:  # such as in a study that came without its posts

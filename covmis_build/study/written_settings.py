@@ -52,7 +52,7 @@ def written_settings(settings: Settings) -> list[WrittenSetting]:
 def changed_settings(settings: Settings, form: Mapping[str, str]) -> dict[str, Any]:
     """Return the changed settings of a form, for `study.change(**changes)`.
 
-    Beside each field the form has the value that it showed (SHOWN). What it did not change is left as it is now; what was
+    For each field the form also has the value that it showed (SHOWN). What it did not change is left as it is now; what was
     changed elsewhere in the meantime, to another value, is refused.
     """
     changes: dict[str, Any] = {}

@@ -113,7 +113,9 @@ def test_report_page_and_terminal_begin_with_it_and_the_board_counts_as_the_over
     assert [row["annotator"] for row in told["people"]] == [person.annotator for person in shown.people]
     page = (tmp_path / "annotation/rounds/001/report.html").read_text("utf-8")
     assert (
-        page.index("The next decision") < page.index("People beside the others") < page.index("Coefficient")
+        page.index("The next decision")
+        < page.index("Each person compared with the others")
+        < page.index("Coefficient")
     )
     progress = study.round().status()
     covmis(tmp_path, "export", "board")
