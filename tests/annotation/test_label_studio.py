@@ -14,11 +14,14 @@ from pathlib import Path
 
 import httpx
 import pytest
+from sklearn.metrics import cohen_kappa_score
 
 from covmis_build.annotation import round_folder as record
+from covmis_build.annotation.agreement import agreement
 from covmis_build.annotation.channels.label_studio import client as label_studio
 from covmis_build.annotation.channels.label_studio import projects, server
 from covmis_build.annotation.channels.label_studio.client import LabelStudio
+from covmis_build.annotation.exports import read_export
 from covmis_build.errors import ServiceError
 from covmis_build.study.study import open_study
 from tests.annotation.conftest import CONNECTIONS, Person, part
@@ -653,3 +656,42 @@ def test_a_port_that_another_server_takes_meanwhile_is_not_ours(ls, monkeypatch,
         assert other.users()
     finally:
         server.down(home)
+
+
+@pytest.mark.parametrize("kind", ["JSON", "JSON_MIN", "CSV"])
+def test_what_label_studio_exports_is_read_as_the_round_is(folder, ls, pushed, kind):
+    for who in ("a1", "a2"):
+        label_all(ls, pushed, who)
+    exports = folder / "exports"
+    exports.mkdir()
+    for row in pushed["projects"]:
+        address = f"/api/projects/{row['project']}/export"
+        answer = Person(ls, "admin").client.get(address, params={"exportType": kind})
+        answer.raise_for_status()
+        (exports / f"project-{row['project']}.{kind.partition('_')[0].lower()}").write_bytes(answer.content)
+    export = read_export(exports, "label")
+    assert export
+    of_export = agreement(export.frame(), labels=LABELS)
+    items = Person(ls, "a1").tasks(project_of(pushed, "a1"))
+    both = [[label_of(item, who) for item in items] for who in ("a1", "a2")]
+    assert of_export.kappa.value == pytest.approx(cohen_kappa_score(*both))
+    assert of_export.items_with_two_labels == len(items)
+    # the same labels come in as answers of the round, and pulling them then adds nothing
+    people = [
+        option
+        for row in pushed["projects"]
+        for option in ("--people", f"{users(ls)[row['annotator']]}={row['annotator']}")
+    ]
+    imported = covmis(folder, "round", "import", str(exports), "--question", "label", *people, "--yes")
+    assert (imported["by_id"], imported["unmatched"], imported["problems"]) == (2 * len(items), 0, [])
+    labels = open_study(folder).round().labels.set_index(["annotator", "item_id"])["label"]
+    assert labels.to_dict() == {(who, item): label_of(item, who) for who in ("a1", "a2") for item in items}
+
+
+def users(ls) -> dict[str, int]:
+    """The server's number of each person."""
+    known = {
+        user["email"].partition("@")[0]: user["id"]
+        for user in Person(ls, "admin").client.get("/api/users/").json()
+    }
+    return {who: next(number for name, number in known.items() if name.endswith(who)) for who in ("a1", "a2")}
