@@ -99,6 +99,30 @@ class NextDecision(Struct, frozen=True):
     sampled: bool = False
     """True if only some of the posts were used for people's differences."""
 
+    @property
+    def people_table(self) -> tuple[list[str], list[list[object]]]:
+        """Return columns and rows of the table of people; columns that say nothing of anybody are left out."""
+        rows = [
+            {
+                "Annotator": person.annotator,
+                "Stands out": person.stands_out,
+                "Posts": person.posts,
+                "Agreement": f"{person.agreement:.2f}",
+                "95% interval": f"{person.low:.2f} to {person.high:.2f}",
+                "By chance": f"{person.by_chance:.2f}",
+                **{label: f"{share:.0%}" for label, share in person.profile.items()},
+                "Longest run": person.longest_run,
+                "Halves": "" if person.halves is None else "{:.2f}, {:.2f}".format(*person.halves),
+                "Exchanged": ""
+                if person.exchanged is None
+                else "{} and {}: {:.2f}".format(*person.exchanged),
+                "Seconds per post": "" if person.seconds is None else f"{person.seconds:.0f}",
+            }
+            for person in self.people
+        ]
+        columns = [name for name in (rows[0] if rows else ()) if any(row[name] != "" for row in rows)]
+        return columns, [[row[name] for name in columns] for row in rows]
+
 
 def next_decision(
     given: pd.DataFrame,

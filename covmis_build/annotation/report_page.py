@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from covmis_build.annotation.drift import Drift, TimePerItem
     from covmis_build.annotation.group_agreement import GroupAgreement
     from covmis_build.annotation.machines import BesidePerson
-    from covmis_build.annotation.next_decision import ComparedPerson, NextDecision
+    from covmis_build.annotation.next_decision import NextDecision
     from covmis_build.annotation.report import Audit, Findings
     from covmis_build.stats.agreement import Figure
 
@@ -124,7 +124,9 @@ def _next_decision(ahead: NextDecision | None, texts: Mapping[str, str]) -> list
     sections = [Section("The next decision", prose="\n\n".join(ahead.sentences) or silent)]
     if ahead.people:
         sections.append(
-            Section("Each person compared with the others", prose=OF_PEOPLE, body=people_html(ahead.people))
+            Section(
+                "Each person compared with the others", prose=OF_PEOPLE, body=rows_html(*ahead.people_table)
+            )
         )
     if ahead.rules:
         classes = list(dict.fromkeys(name for tally in ahead.rules for name in tally.classes))
@@ -167,28 +169,6 @@ OF_PEOPLE = (
     "Who stands out is first; where all work alike, somebody stands out in at most one of twenty rounds. Of two people, only "
     "long runs of one label and speed can name one."
 )
-
-
-def people_html(people: Sequence[ComparedPerson]) -> Markup:
-    """Return the table of people, those who need attention first; columns that say nothing of anybody are left out."""
-    rows = [
-        {
-            "Annotator": person.annotator,
-            "Stands out": person.stands_out,
-            "Posts": person.posts,
-            "Agreement": f"{person.agreement:.2f}",
-            "95% interval": f"{person.low:.2f} to {person.high:.2f}",
-            "By chance": f"{person.by_chance:.2f}",
-            **{label: f"{share:.0%}" for label, share in person.profile.items()},
-            "Longest run": person.longest_run,
-            "Halves": "" if person.halves is None else "{:.2f}, {:.2f}".format(*person.halves),
-            "Exchanged": "" if person.exchanged is None else "{} and {}: {:.2f}".format(*person.exchanged),
-            "Seconds per post": "" if person.seconds is None else f"{person.seconds:.0f}",
-        }
-        for person in people
-    ]
-    columns = [name for name in (rows[0] if rows else ()) if any(row[name] != "" for row in rows)]
-    return rows_html(columns, [[row[name] for name in columns] for row in rows])
 
 
 def _listed(counts: Mapping[str, int]) -> str:

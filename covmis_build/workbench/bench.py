@@ -20,7 +20,7 @@ from starlette.responses import HTMLResponse, RedirectResponse
 
 from covmis_build import __version__, storage
 from covmis_build.errors import CovmisError, InputError
-from covmis_build.report.page import environment_of, in_prose
+from covmis_build.report.page import environment_of, in_prose, rows_html
 from covmis_build.study import verbs
 from covmis_build.study.add_posts import safe_name
 from covmis_build.study.keywords import claims_of
@@ -99,6 +99,7 @@ class Bench:
             "places": PLACES,
             "quote": lambda text: quote(str(text), safe=""),
             "read_only": self.read_only,
+            "rows_html": rows_html,
             "styles": [],
             "version": __version__,
         }

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from msgspec.structs import replace
 
 from covmis_build.annotation.agreement import agreement
 from covmis_build.annotation.next_decision import next_decision
-from covmis_build.annotation.report_page import _confusion, people_html
+from covmis_build.annotation.report_page import _confusion
 from covmis_build.records import Label
+from covmis_build.report.page import rows_html
 from covmis_build.stats.repeated_looks import wider_at_every_look
 from covmis_build.study.study import open_study
 from tests.annotation.small import covmis, pulled
@@ -40,7 +42,7 @@ def test_a_planted_person_is_first_and_named(kind, told, people, posts):
     assert shown.people[0].annotator == "a2"
     assert shown.people[0].stands_out
     assert not any(person.stands_out for person in shown.people[1:])
-    assert "a2" in people_html(shown.people)
+    assert "a2" in rows_html(*shown.people_table)
 
 
 def test_honest_rounds_are_silent_in_nineteen_of_twenty():
@@ -101,7 +103,8 @@ def test_many_people_stand_in_natural_order_and_cells_of_few_posts_are_empty():
     assert any(0 < pair.items < 10 for pair in compared.pairs)
     body = str(_confusion(compared).body)
     assert body.count("<small>") == 2 * sum(pair.items >= 10 for pair in compared.pairs)
-    assert "36 rows</summary>" in people_html(ahead(given).people * 3), "long tables are folded"
+    long = replace(ahead(given), people=ahead(given).people * 3)
+    assert "36 rows</summary>" in rows_html(*long.people_table), "long tables are folded"
 
 
 def test_report_page_and_terminal_begin_with_it_and_the_board_counts_as_the_overview(tmp_path):
