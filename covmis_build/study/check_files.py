@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from covmis_build.report.summary import Summary
     from covmis_build.study.of_study import OfStudy
 
+SHOWN = 3
+"""Tables that the summary names."""
 AGAIN = "`covmis run` makes it again"
 FROM_LINES = "remove it: it is made again from the lines when labels are recorded"
 RESTORE = "restore it from a copy: it cannot be made again"
@@ -63,7 +65,11 @@ class CheckedFiles(Result):
         rows = [(each.file, each.problem, each.remedy) for each in self.damaged]
         counts = f"{counted(self.read, 'files')} read, {len(self.damaged)} damaged."
         table = [Listing(("file", "problem", "remedy"), rows)] if rows else []
-        old = f"Without a hash, from an earlier version: {', '.join(self.without_hash)}."
+        more = " …" * (len(self.without_hash) > SHOWN)
+        old = (
+            f"{counted(len(self.without_hash), 'tables')} of an earlier version have no hash: "
+            f"{', '.join(self.without_hash[:SHOWN])}{more}. Their damage shows only if they cannot be read."
+        )
         rest = f"Nothing to compare with: {', '.join(self.not_checked)}."
         return [counts, *table, *([old] if self.without_hash else []), *([rest] if self.not_checked else [])]
 
