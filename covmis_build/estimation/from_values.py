@@ -76,7 +76,7 @@ def estimate(  # noqa: PLR0913 - what is known about a sample, by name
         if kinds is None:
             raise InputError("totals by group need each unit's group", remedy="Name them with kinds=")
         known = {str(name): float(number) for name, number in totals.items()}
-        weighted = _post_stratified(drawn, known, _groups(values, kinds, "kinds"))
+        weighted = post_stratified(drawn, known, _groups(values, kinds, "kinds"))
         return mean(y, weighted, domain=here, level=level)
     if assisted_by is not None:
         given = _predicted(assisted_by, values)
@@ -207,7 +207,7 @@ def _assisted_over_claims(
     return _with_claims(figure, y[here], drawn.weights[here], inverse, level, np.array(left_out))
 
 
-def _post_stratified(drawn: Design, known: Mapping[str, float], groups: NDArray[Any]) -> Design:
+def post_stratified(drawn: Design, known: Mapping[str, float], groups: NDArray[Any]) -> Design:
     """Return the design with weights that sum to the known number of units of each group."""
     if unknown := sorted(set(groups) - set(known)):
         raise InputError(f"the kind '{unknown[0]}' has no total")
