@@ -24,7 +24,8 @@ def open(  # noqa: A001 - the command's name
 
     In an empty folder, the first page makes a study.
 
-    The printed address holds a secret: whoever has it can change the study from this machine. Ctrl-C ends it.
+    The printed address works once, within ten minutes; whoever has it first can change the study from this machine. When it was used or
+    is too old, opening it prints a new one. Ctrl-C ends it.
 
     Example: covmis open
     """
@@ -43,10 +44,10 @@ def open(  # noqa: A001 - the command's name
     listener = app.listen(port)
     number = listener.getsockname()[1]
     guard = app.application(place, number, read_only=read_only)
-    address = f"http://{app.HOST}:{number}/?token={guard.token}"
-    say(f"{title}: {address}", "Only this machine can open it. Ctrl-C ends it.")
+    guard.entrance.say = lambda address: say(f"A new address: {address}")
+    say(f"{title}: {guard.entrance.address()}", "Only this machine can open it, once. Ctrl-C ends it.")
     if not no_browser:
-        webbrowser.open(address)
+        webbrowser.open(guard.entrance.page().as_uri())
     app.serve(guard, listener)
 
 
