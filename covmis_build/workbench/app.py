@@ -149,6 +149,8 @@ def serve(guard: Guard, listener: socket.socket) -> None:
             uvicorn.Server(config).run(sockets=[listener])
     finally:
         guard.bench.jobs.end()
+        if guard.bench.team:
+            guard.bench.team.stop()
         for what in list(guard.bench.dropped):
             guard.bench.forget(what)
 
