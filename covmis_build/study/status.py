@@ -261,9 +261,9 @@ def missing_items(places: Places) -> dict[str, str]:
     """Return frozen items missing in the current build. Without rounds nothing is loaded."""
     if not any(places.rounds.glob("*/items.parquet")):
         return {}
-    from covmis_build.annotation.frozen_items import frozen_pairs
+    from covmis_build.annotation.frozen_items import frozen_columns
 
-    return missing_from_build(places, frozen_pairs(places.rounds))
+    return missing_from_build(places, frozen_columns(places.rounds))
 
 
 def missing_note(missing: dict[str, str]) -> list[str]:
