@@ -128,7 +128,9 @@ def status(study: OfStudy) -> Status:
             *filter(None, [short]),
             *(f"{line[:1].upper()}{line[1:]}." for line in (small_claims(places) if stages["clean"] else ())),
         ],
-        next="`covmis purge`" if half_purged else next_step(study, stages, rounds, steps, differing),
+        next="`covmis purge`"
+        if half_purged and not half_purged.only_named
+        else next_step(study, stages, rounds, steps, differing),
         short_posts=short,
     )
 
