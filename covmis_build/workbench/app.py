@@ -150,6 +150,8 @@ def serve(guard: Guard, listener: socket.socket) -> None:
     finally:
         guard.entrance.close()
         guard.bench.jobs.end()
+        if guard.bench.team:
+            guard.bench.team.stop()
         for what in list(guard.bench.dropped):
             guard.bench.forget(what)
 

@@ -49,7 +49,7 @@ class Guard:
         elif scope["type"] == "http":  # websockets know no same-origin rule: none is answered
             headers = Headers(scope=scope)
             answer = self._foreign(headers) or self._greeting(scope, headers) or self._refusal(scope, headers)
-            await (answer or self.app)(scope, receive, _with_headers(send))
+            await (answer or self.app)(scope, receive, with_headers(send))
 
     def _foreign(self, headers: Headers) -> Response | None:
         host = headers.getlist("host")
@@ -101,7 +101,9 @@ def _same(given: str, secret: str) -> bool:
     return hmac.compare_digest(given.encode("utf-8", "surrogateescape"), secret.encode())
 
 
-def _with_headers(send: Send) -> Send:
+def with_headers(send: Send) -> Send:
+    """Add the headers of HEADERS to an answer that does not have them."""
+
     async def sender(message: Message) -> None:
         if message["type"] == "http.response.start":
             own = message.get("headers", [])
