@@ -70,18 +70,18 @@ def open(  # noqa: A001 - the command's name
         if place.exists() and (not place.is_dir() or any(place.iterdir())):
             raise
         title = "A new study"
-    listener = app.listen(port)
-    number = listener.getsockname()[1]
-    guard = app.application(place, number, read_only=read_only)
-    place_of_lead = f"http://{app.HOST}:{number}/?token={guard.token}"
-    say(f"{title}: {place_of_lead}", "Only this machine can open it. Ctrl-C ends it.")
-    if team:
-        served = team_server.serve_links(guard.bench, reach, which)
-        warn(*served.warnings)
-        tell(served.to_dict(), served.summary, as_json=False)
-    if not no_browser:
-        webbrowser.open(place_of_lead)
-    app.serve(guard, listener)
+    with app.listen(port) as listener:
+        number = listener.getsockname()[1]
+        guard = app.application(place, number, read_only=read_only)
+        place_of_lead = f"http://{app.HOST}:{number}/?token={guard.token}"
+        served = team_server.serve_links(guard.bench, reach, which) if team else None
+        say(f"{title}: {place_of_lead}", "Only this machine can open it. Ctrl-C ends it.")
+        if served:
+            warn(*served.warnings)
+            tell(served.to_dict(), served.summary, as_json=False)
+        if not no_browser:
+            webbrowser.open(place_of_lead)
+        app.serve(guard, listener)
 
 
 export = made("export")
