@@ -71,18 +71,17 @@ def open(  # noqa: A001 - the command's name
         if place.exists() and (not place.is_dir() or any(place.iterdir())):
             raise
         title = "A new study"
-    listener = app.listen(port)
-    number = listener.getsockname()[1]
-    guard = app.application(place, number, read_only=read_only)
-    guard.entrance.say = lambda address: say(f"A new address: {address}")
-    say(f"{title}: {guard.entrance.address()}", "Only this machine can open it, once. Ctrl-C ends it.")
-    if team:
-        served = team_server.serve_links(guard.bench, reach, which)
-        warn(*served.warnings)
-        tell(served.to_dict(), served.summary, as_json=False)
-    if not no_browser:
-        webbrowser.open(guard.entrance.page().as_uri())
-    app.serve(guard, listener)
+    with app.listen(port) as listener:
+        guard = app.application(place, listener.getsockname()[1], read_only=read_only)
+        guard.entrance.say = lambda address: say(f"A new address: {address}")
+        served = team_server.serve_links(guard.bench, reach, which) if team else None
+        say(f"{title}: {guard.entrance.address()}", "Only this machine can open it, once. Ctrl-C ends it.")
+        if served:
+            warn(*served.warnings)
+            tell(served.to_dict(), served.summary, as_json=False)
+        if not no_browser:
+            webbrowser.open(guard.entrance.page().as_uri())
+        app.serve(guard, listener)
 
 
 export = made("export")
