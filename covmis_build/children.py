@@ -136,8 +136,8 @@ def got_on() -> None:
     """Report progress: the time limit of this child starts again."""
     if resource and multiprocessing.parent_process():
         used = resource.getrusage(resource.RUSAGE_SELF)
-        until = int(used.ru_utime + used.ru_stime) + SECONDS
-        resource.setrlimit(resource.RLIMIT_CPU, (until, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+        until, most = int(used.ru_utime + used.ru_stime) + SECONDS, resource.getrlimit(resource.RLIMIT_CPU)[1]
+        resource.setrlimit(resource.RLIMIT_CPU, (until if most < 0 else min(until, most), most))
 
 
 NO_MEMORY = "it needs more memory than this machine has"

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from covmis_build import storage
+from covmis_build.children import in_child
 from covmis_build.errors import InputError, doubted
 from covmis_build.files import frames
 from covmis_build.settings import read_settings, settings_toml, shareable
@@ -59,8 +60,12 @@ SEALED_FILES = ("guideline.md", "decisions.parquet", "report.json", "seal.json")
 """Files that a reopened round keeps from an earlier seal."""
 ROUND_TABLES = ("items.parquet", "labels.parquet", "decisions.parquet")
 """Tables of a round, which are included without texts and remarks."""
-LARGEST, MOST_FILES, RATIO, ROOM = 1 << 30, 100_000, 1000, 1 << 20
-"""Limits of a package: decompressed bytes, files, and compression ratio of a file larger than ROOM."""
+LARGEST, MOST_FILES, RATIO, ROOM = 1 << 30, 10_000, 20, 64 << 20
+"""Limits of a package: bytes, files, and how many times its size it may unpack to if that is more than ROOM."""
+MEMORY = 4 << 30
+"""Maximum address space of reading a package, in bytes: threads of libraries reserve much that they never use."""
+ENTRY, HEADER = b"PK\x01\x02", 30
+"""Begin of an entry of a zip's directory; bytes of a file's header in it."""
 EARLIEST = (1980, 1, 1, 0, 0, 0)
 EMPTY_TEXTS = ("text", "quoted", "parent", "salt")
 EMPTY_LISTS = ("cards", "media")
@@ -237,16 +242,25 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
 
 
 def read_bundle(path: Path) -> tuple[Manifest, dict[str, bytes]]:
-    """Read the manifest and the files of a package, after checking names and sizes."""
-    with doubted(path, "is not a whole zip file"), zipfile.ZipFile(path) as archive:
-        entries = archive.infolist()
-        _refuse_bomb(entries, path)
-        for entry in entries:
-            _refuse_stranger(entry, path)
-        files = {entry.filename: archive.read(entry) for entry in entries}
+    """Read the manifest and the files of a package in a child process, after checking names and sizes."""
+    try:
+        return in_child(_read_bundle, path, memory=MEMORY)
+    except InputError as error:
+        raise error.at(path) from None
+
+
+def _read_bundle(path: Path) -> tuple[Manifest, dict[str, bytes]]:
+    with doubted(path, "is not a whole zip file"):
+        _refuse_many(path)
+        with zipfile.ZipFile(path) as archive:
+            entries = archive.infolist()
+            for entry in entries:
+                _refuse_stranger(entry, path)
+            if len({entry.filename for entry in entries}) < len(entries):
+                raise InputError("holds two files of one name", file=path, remedy="Do not unpack it")
+            _refuse_overlaps(entries, path)
+            files = _counted(archive, entries, path)
         frames.check({name: data for name, data in files.items() if name.endswith(".parquet")})
-    if len(files) < len(entries):
-        raise InputError("holds two files of one name", file=path, remedy="Do not unpack it")
     try:
         manifest = msgspec.json.decode(files[MANIFEST], type=Manifest)
     except (KeyError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -264,15 +278,46 @@ def read_bundle(path: Path) -> tuple[Manifest, dict[str, bytes]]:
     return manifest, files
 
 
-def _refuse_bomb(entries: list[zipfile.ZipInfo], path: Path) -> None:
-    """Refuse a package that would fill the memory, before decompression."""
-    swells = any(entry.file_size > max(ROOM, RATIO * entry.compress_size) for entry in entries)
-    if swells or sum(entry.file_size for entry in entries) > LARGEST or len(entries) > MOST_FILES:
+def _refuse_many(path: Path) -> None:
+    """Refuse a package that is too large, or of too many files, before anything of it is parsed."""
+    count, tail = 0, b""
+    with path.open("rb") as file:
+        for piece in iter(lambda: file.read(ROOM >> 6), b""):
+            count += (tail + piece).count(ENTRY)
+            tail = piece[-len(ENTRY) + 1 :]
+    if count > MOST_FILES or path.stat().st_size > LARGEST:
         raise InputError(
-            f"unpacks to more than {LARGEST >> 30} GiB, or to {RATIO:,} times its size",
+            f"holds more than {MOST_FILES:,} files, or {LARGEST >> 30} GiB",
             file=path,
             remedy="Is this a bundle of covmis?",
         )
+
+
+def _refuse_overlaps(entries: list[zipfile.ZipInfo], path: Path) -> None:
+    """Refuse files that share bytes: a few of them would unpack to any size."""
+    end = 0
+    for entry in sorted(entries, key=lambda entry: entry.header_offset):
+        if entry.header_offset < end:
+            raise InputError("holds files that share bytes", file=path, remedy="Do not unpack it")
+        end = entry.header_offset + HEADER + len(entry.filename.encode()) + entry.compress_size
+
+
+def _counted(archive: zipfile.ZipFile, entries: list[zipfile.ZipInfo], path: Path) -> dict[str, bytes]:
+    """Read the files. Bytes are counted as they come, whatever the package says of their number."""
+    left = min(LARGEST, max(ROOM, RATIO * path.stat().st_size))
+    files = {}
+    for entry in entries:
+        with archive.open(entry) as file:
+            data = file.read(left + 1)
+        left -= len(data)
+        if left < 0:
+            raise InputError(
+                f"unpacks to more than {LARGEST >> 30} GiB, or to {RATIO:,} times its size",
+                file=path,
+                remedy="Is this a bundle of covmis?",
+            )
+        files[entry.filename] = data
+    return files
 
 
 def _refuse_stranger(entry: zipfile.ZipInfo, path: Path) -> None:

@@ -15,8 +15,18 @@ from covmis_build import storage, tables
 from covmis_build.annotation.newest import newest
 from covmis_build.annotation.round_folder import RoundKind, all_rounds, guideline_version, rounds_of_kind
 from covmis_build.annotation.seal import verify_chain
+from covmis_build.children import in_child
 from covmis_build.claims.lists import read_claims
-from covmis_build.corpus.bundle import FACTS, FIRST, MANIFEST, TABLES, bundled_settings, read_bundle, root_of
+from covmis_build.corpus.bundle import (
+    FACTS,
+    FIRST,
+    MANIFEST,
+    MEMORY,
+    TABLES,
+    bundled_settings,
+    read_bundle,
+    root_of,
+)
 from covmis_build.corpus.convert import read_corpus
 from covmis_build.corpus.covmis_shape import misinformation
 from covmis_build.corpus.publish import BUNDLE, STATISTICS
@@ -119,6 +129,17 @@ def verify(
     signers = Path(signers) if signers is not None else None
     if not path.exists():
         raise InputError("is not there", file=path, remedy="Name a corpus, or make one with `covmis release`")
+    try:
+        checks = in_child(
+            _all_checks, path, signers, root, Path(paper) if paper is not None else None, memory=MEMORY
+        )
+    except InputError as error:
+        raise error.at(path) from None
+    return VerifiedFile(path, checks)
+
+
+def _all_checks(path: Path, signers: Path | None, root: str, paper: Path | None) -> list[Check]:
+    """Every file of it is somebody's: it is read in a process of its own."""
     checks = _checks(path, signers)
     if root or paper is not None:
         whole = path.parent if path.suffix != ".zip" and not path.is_dir() else path
@@ -128,8 +149,8 @@ def verify(
                 file=path,
                 remedy="Name the folder of the release, or its bundle",
             )
-        checks += check_cited(whole, root, Path(paper) if paper is not None else None)
-    return VerifiedFile(path, checks)
+        checks += check_cited(whole, root, paper)
+    return checks
 
 
 def _checks(path: Path, signers: Path | None) -> list[Check]:

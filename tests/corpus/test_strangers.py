@@ -5,8 +5,10 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import resource
 import shutil
 import subprocess
+import sys
 import tomllib
 import zipfile
 
@@ -280,3 +282,60 @@ def test_a_link_to_another_workbook_is_not_followed(tmp_path):
     told = covmis("agreement", tmp_path / "labels.xlsx", code=2)["error"]
     assert "root:" not in told
     assert "row 2" in told
+
+
+def _many(path) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        for number in range(60_000):
+            archive.writestr(f"annotation/rounds/{number % 1000:03}/sealed/{number + 1}/seal.json", b"{}")
+
+
+def _overlapping(path) -> None:
+    """A thousand names for the same bytes of one file."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("annotation/rounds/000/round.json", bytes(900_000))
+        (first,) = archive.infolist()
+        for number in range(1, 1000):
+            again = zipfile.ZipInfo(f"annotation/rounds/{number:03}/round.json")
+            for name in ("compress_type", "header_offset", "CRC", "compress_size", "file_size"):
+                setattr(again, name, getattr(first, name))
+            archive.filelist.append(again)
+
+
+def _lying(path) -> None:
+    """Files that say they are empty, and unpack to a megabyte each."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(1000):
+            archive.writestr(f"annotation/rounds/{number:03}/round.json", bytes(900_000))
+            archive.filelist[-1].file_size = 1
+
+
+def _swelling(path) -> None:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(1000):
+            archive.writestr(f"annotation/rounds/{number:03}/round.json", bytes(900_000))
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (_many, "holds more than 10,000 files"),
+        (_overlapping, "holds files that share bytes"),
+        (_swelling, "unpacks to more than 1 GiB, or to 20 times its size"),
+        (_lying, "is not a whole zip file|has no manifest|unpacks to more"),
+    ],
+)
+def test_a_small_package_of_endless_content_ends_in_one_line(tmp_path, make, told) -> None:
+    """Counted as it comes, whatever the package says: a gigabyte of memory and twenty seconds are more than enough."""
+    path = tmp_path / "bundle.zip"
+    make(path)
+    command = [sys.executable, "-m", "covmis_build", "verify", path]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, preexec_fn=_bounded)
+    assert done.returncode == 2, done.stderr[-300:]
+    assert re.search(told, done.stderr)
+    assert len(done.stderr.splitlines()) == 1
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 1 << 20
+
+
+def _bounded() -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
