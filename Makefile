@@ -9,12 +9,13 @@ READY = .venv/.ready
 # uv does not read pip's settings; hand it the index that pip is set up with, whatever that is.
 INDEX = $$($(PYTHON) -m pip config get global.index-url 2>/dev/null || echo "$$PIP_INDEX_URL")
 
+# make audit    compares the locked packages with the package index's advisories of this day; fails where it has none
 # make fuzz     tries ten thousand damaged inputs (EACH=100000 for more), then lets Atheris look for SECONDS (600)
 # Tests start the program some hundred times: what Python has compiled is kept, even where an image says otherwise.
 unexport PYTHONDONTWRITEBYTECODE
 RUN_TESTS = $(BIN)/python -m pytest -q -p tests.first -p tests.screen -n auto --dist worksteal -m "not long"
 
-.PHONY: demo docs test test-all test-long fuzz services lint lock clean
+.PHONY: demo docs test test-all test-long fuzz services lint lock audit clean
 
 demo: $(READY)
 	@$(BIN)/python -m tests.demonstration.build
@@ -66,6 +67,15 @@ lock: $(READY)
 	  --group pyproject.toml:docs -c requirements/core.lock --python-version 3.11 --upgrade -o requirements/docs.lock
 	@echo "label-studio-sdk>=2.0.19" | UV_DEFAULT_INDEX="$(INDEX)" $(BIN)/uv pip compile -q --universal --generate-hashes --no-annotate \
 	  --no-header -c requirements/core.lock --python-version 3.11 --upgrade - -o requirements/label-studio-sdk.lock
+
+# --strict: an index without advisories of a package would otherwise count as one without hits.
+LOCKS ?= requirements/*.lock
+audit:
+	@$(PYTHON) -m venv .venvs/audit
+	@.venvs/audit/bin/python -m pip install -q --disable-pip-version-check pip-audit==2.10.1
+	@for lock in $(LOCKS); do echo "$$lock"; \
+	  .venvs/audit/bin/pip-audit --strict --disable-pip --require-hashes --progress-spinner off -r $$lock || exit 1; done
+	@echo "Advisories of the package index as of $$(date -u +%F)."
 
 clean:
 	rm -rf build .venv .venvs .pytest_cache .mypy_cache .ruff_cache data/build data/release

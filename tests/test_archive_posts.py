@@ -10,6 +10,7 @@ import pytest
 
 from covmis_build.building.run import run
 from covmis_build.errors import InputError
+from covmis_build.study import verbs
 from covmis_build.study.study import open_study
 from tests.small_study import ROOT, small_study
 
@@ -82,3 +83,11 @@ def test_a_data_frame_is_a_file_of_posts(tmp_path):
         study.add_posts(pd.DataFrame({"id": ["a", 1]}, dtype=object))
     with pytest.raises(InputError, match="no rows"):
         study.add_posts(posts[:0])
+
+
+@pytest.mark.parametrize("name", ["study.toml", "Study.TOML", "README.md"])
+def test_a_file_of_posts_gets_no_name_that_means_something(tmp_path, name):
+    """A folder with a study.toml is a study: commands wrote lists of files into the archive."""
+    added = small_study(tmp_path).add_posts(iter([b"id,text\n1,one\n"]), name)
+    assert added.file == f"data/archive/posts {name}"
+    assert verbs.words("posts add", {"file": "-rf"}) == ["posts", "add", "--", "-rf"]

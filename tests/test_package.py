@@ -102,3 +102,11 @@ def test_every_file_that_a_checklist_names_is_there():
     }
     assert len(names) > 15
     assert [name for name in sorted(names) if not (ROOT / name).exists() and "*" not in name] == []
+
+
+def test_actions_are_pinned_by_hash():
+    """A tag can be moved to other code."""
+    workflows = (ROOT / ".github/workflows").glob("*.yml")
+    used = [line.strip() for path in workflows for line in path.read_text().splitlines() if "uses:" in line]
+    assert used
+    assert [line for line in used if not re.search(r"@[0-9a-f]{40}  # v[\d.]+$", line)] == []

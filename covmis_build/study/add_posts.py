@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from covmis_build import storage
 from covmis_build.addresses import place
-from covmis_build.archive.walk import archive_files
+from covmis_build.archive.walk import NOT_POSTS, archive_files
 from covmis_build.errors import InputError
 from covmis_build.report.result import Result
+from covmis_build.storage import STUDY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 BLOCK = 1 << 20
 LONGEST_NAME = 120
+RESERVED = {STUDY.casefold(), NOT_POSTS.casefold()}
+"""A folder with a study.toml is a study; a README.md of the archive is not read as posts."""
 UNSAFE = re.compile(r'[\x00-\x1f\x7f<>:"|?*\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]')
 """Characters that do not belong in a file name: forbidden by operating systems, or changing the writing direction."""
 
@@ -133,13 +136,14 @@ def _copied(study: OfStudy, blocks: Iterable[bytes], target: Path, name: str) ->
 
 
 def safe_name(name: str) -> str:
-    r"""Return a safe file name: without folders and forbidden characters.
+    r"""Return a safe file name: without folders, forbidden characters and names that mean something in a study.
 
     >>> safe_name("../../study.toml"), safe_name("C:\\data\\posts?.csv"), safe_name(".hidden"), safe_name("..")
-    ('study.toml', 'posts_.csv', 'hidden', 'posts')
+    ('posts study.toml', 'posts_.csv', 'hidden', 'posts')
     """
     base = UNSAFE.sub("_", re.split(r"[/\\]", unicodedata.normalize("NFC", name))[-1])
-    return base.lstrip(" .~").rstrip(" .")[-LONGEST_NAME:] or "posts"
+    base = base.lstrip(" .~").rstrip(" .")[-LONGEST_NAME:] or "posts"
+    return f"posts {base}" if base.casefold() in RESERVED else base
 
 
 def _blocks(path: Path) -> Iterator[bytes]:
