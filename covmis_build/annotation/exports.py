@@ -27,6 +27,7 @@ from covmis_build.children import in_child
 from covmis_build.errors import InputError, counted, doubted, nearest
 from covmis_build.files.columns import IDS, POSTS, column_of, folded
 from covmis_build.files.contents import LARGEST, bytes_of, text_of
+from covmis_build.files.frames import batches
 from covmis_build.files.json_rows import documents
 from covmis_build.files.reading import read_table
 
@@ -151,9 +152,7 @@ def _rows(path: Path) -> list[Row]:
         return _of_text(path, text_of(path))
     data = bytes_of(path)
     if path.suffix == ".parquet":
-        import pyarrow.parquet as pq
-
-        return list(pq.read_table(io.BytesIO(data)).to_pylist())
+        return [row for batch in batches(io.BytesIO(data)) for row in batch.to_pylist()]
     return read_table(path, own=False).rows if path.suffix in KINDS else []
 
 

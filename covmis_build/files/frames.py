@@ -88,7 +88,7 @@ def batches(file: IO[bytes], *, most: int = 0) -> Iterator[pa.RecordBatch]:
 
 def _within(source: Iterator[pa.RecordBatch], room: int) -> Iterator[pa.RecordBatch]:
     for batch in source:
-        room -= batch.nbytes + OF_A_VALUE * batch.num_rows * batch.num_columns
+        room -= batch.nbytes + OF_A_VALUE * batch.num_rows * batch.num_columns + _repeated(batch)
         if room < 0:
             raise InputError(
                 "is a table that amounts to too much for its size, or for memory",
@@ -96,6 +96,22 @@ def _within(source: Iterator[pa.RecordBatch], room: int) -> Iterator[pa.RecordBa
             )
         for begin in range(0, batch.num_rows, ROWS):
             yield batch.slice(begin, ROWS)
+
+
+def _repeated(batch: pa.RecordBatch) -> int:
+    """Return the bytes of texts that rows share: each row gets its own."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    repeated = 0
+    for column in batch.columns:
+        if isinstance(column, pa.DictionaryArray) and column.type.value_type in {
+            pa.string(),
+            pa.large_string(),
+        }:
+            lengths = pc.binary_length(column.dictionary)
+            repeated += pc.sum(pc.cast(pc.take(lengths, column.indices), pa.int64())).as_py() or 0
+    return int(repeated)
 
 
 def check(files: Mapping[str, Path | bytes]) -> None:
