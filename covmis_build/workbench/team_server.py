@@ -68,12 +68,19 @@ class ServedLinks(Result):
 
     round: str
     links: Links
+    behind: str = ""
+    """Where a reverse proxy finds it."""
     warnings: tuple[str, ...] = ()
 
     @property
     def summary(self) -> Summary:
         """Return where the links lead, and the new ones."""
-        return [f"Annotators of round {self.round} label at {self.links.address}.", *self.links.summary]
+        proxied = [f"The reverse proxy finds them at {self.behind}."] if self.behind else []
+        return [
+            f"Annotators of round {self.round} label at {self.links.address}.",
+            *proxied,
+            *self.links.summary,
+        ]
 
 
 class TeamServer:
@@ -148,7 +155,8 @@ def serve_links(bench: Bench, reach: Reach, number: str = "") -> ServedLinks:
     bench.new_links = shown | dict(links.new)
     server.start()
     warning = server.reach.warning
-    return ServedLinks(round_.number, links, (warning,) if warning else ())
+    behind = replace(server.reach, public="").base if reach.public else ""
+    return ServedLinks(round_.number, links, behind, (warning,) if warning else ())
 
 
 def _listen(reach: Reach) -> socket.socket:
