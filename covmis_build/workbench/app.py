@@ -46,7 +46,7 @@ LISTENING = 0.2
 
 
 def application(folder: Path, port: int, *, read_only: bool = False) -> Guard:
-    """The workbench of a study, for requests to this port; `.token` is the secret of the first address."""
+    """The workbench of a study, for requests to this port; `.entrance` has the codes that open it."""
     app = Starlette(
         routes=[
             Route("/", overview.overview),
@@ -152,6 +152,7 @@ def serve(guard: Guard, listener: socket.socket) -> None:
         with suppress(KeyboardInterrupt):  # how people end it
             uvicorn.Server(config).run(sockets=[listener])
     finally:
+        guard.entrance.close()
         guard.bench.jobs.end()
         if guard.bench.team:
             guard.bench.team.stop()
