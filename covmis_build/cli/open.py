@@ -47,7 +47,8 @@ def open(  # noqa: A001 - the command's name
 
     In an empty folder, the first page makes a study. With --team, annotators label through a link each.
 
-    The printed address holds a secret: whoever has it can change the study from this machine. Ctrl-C ends it.
+    The printed address works once, within ten minutes; whoever has it first can change the study from this machine. When it was used or
+    is too old, opening it prints a new one. Ctrl-C ends it.
 
     Example: covmis open
     """
@@ -70,18 +71,17 @@ def open(  # noqa: A001 - the command's name
         if place.exists() and (not place.is_dir() or any(place.iterdir())):
             raise
         title = "A new study"
-    listener = app.listen(port)
-    number = listener.getsockname()[1]
-    guard = app.application(place, number, read_only=read_only)
-    place_of_lead = f"http://{app.HOST}:{number}/?token={guard.token}"
-    say(f"{title}: {place_of_lead}", "Only this machine can open it. Ctrl-C ends it.")
-    if team:
-        served = team_server.serve_links(guard.bench, reach, which)
-        warn(*served.warnings)
-        tell(served.to_dict(), served.summary, as_json=False)
-    if not no_browser:
-        webbrowser.open(place_of_lead)
-    app.serve(guard, listener)
+    with app.listen(port) as listener:
+        guard = app.application(place, listener.getsockname()[1], read_only=read_only)
+        guard.entrance.say = lambda address: say(f"A new address: {address}")
+        served = team_server.serve_links(guard.bench, reach, which) if team else None
+        say(f"{title}: {guard.entrance.address()}", "Only this machine can open it, once. Ctrl-C ends it.")
+        if served:
+            warn(*served.warnings)
+            tell(served.to_dict(), served.summary, as_json=False)
+        if not no_browser:
+            webbrowser.open(guard.entrance.page().as_uri())
+        app.serve(guard, listener)
 
 
 export = made("export")

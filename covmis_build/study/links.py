@@ -126,6 +126,18 @@ def rounds_of(study: OfStudy, annotator: str) -> dict[str, list[str]]:
     return work
 
 
+def rounds_by_link(study: OfStudy) -> list[Round]:
+    """Return the open rounds that links lead to, or would if they were sent."""
+    from covmis_build.study.round import Round
+
+    rounds = every_round(study.places.rounds)
+    return [
+        Round(study, folder.folder)
+        for folder in rounds
+        if folder.kind != RoundKind.CHECKS and not folder.sealed
+    ]
+
+
 def why_closed(folder: RoundFolder) -> str:
     """Return why links do not lead to this round; empty if they do."""
     if folder.kind == RoundKind.CHECKS or not folder.pushed_at:

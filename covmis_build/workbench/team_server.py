@@ -143,7 +143,9 @@ def serve_links(bench: Bench, reach: Reach, number: str = "") -> ServedLinks:
         server.stop()
         raise
     bench.team = server
-    bench.new_links |= links.new
+    base = server.reach.base  # links of an earlier server here lead to this one now
+    shown = {code: f"{base}/#{link.rpartition('#')[2]}" for code, link in bench.new_links.items()}
+    bench.new_links = shown | dict(links.new)
     server.start()
     warning = server.reach.warning
     return ServedLinks(round_.number, links, (warning,) if warning else ())
@@ -160,3 +162,13 @@ def _listen(reach: Reach) -> socket.socket:
         ) from None
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # asyncio leaves it out here: 40 ms a page
     return listener
+
+
+def own_address() -> str:
+    """This machine's address in its network, as far as it knows one; nothing is sent to find out."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+        try:
+            asking.connect(("192.0.2.1", 9))  # an address that nobody has
+        except OSError:
+            return ""
+        return str(asking.getsockname()[0])
