@@ -209,14 +209,9 @@ def test_on_a_phone_answers_outlive_the_connection_the_page_and_the_server(folde
             )
             browser.press(*"1" * (count - 3))
             browser.wait(lost)
-            browser.open("about:blank")  # closed while it had no connection
-            browser._cdp(
-                "Network.emulateNetworkConditions",
-                offline=False,
-                latency=0,
-                downloadThroughput=-1,
-                uploadThroughput=-1,
-            )
+            browser.kill()  # a flat battery, while there was no connection
+            browser = Browser(tmp_path / "downloads", tmp_path / "profile")
+            browser.size(390, 800)
             assert len(counting(folder)) == 3
             browser.open(team.links["a1"])
             browser.wait(SAVED + " && !document.getElementById('end').hidden")
