@@ -546,7 +546,9 @@ def _rows_among(file: ParquetFile, only: list[str] | None, column: str, wanted: 
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    values = pa.array(sorted(wanted), pa.string())
+    from covmis_build import tables
+
+    values = tables.column(sorted(wanted), tables.STRING)
     groups = (file.read_row_group(number, only) for number in range(file.num_row_groups))
     kept = [group.filter(pc.is_in(group.column(column), values)) for group in groups]
     return pa.concat_tables(kept) if kept else file.read(only)

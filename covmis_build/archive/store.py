@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from covmis_build import checked_parquet, records, tables
 from covmis_build.archive.dates import iso
-from covmis_build.archive.formats.post import Post
+from covmis_build.archive.post import Post
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from covmis_build import checked_parquet
+from covmis_build import checked_parquet, tables
 from covmis_build.errors import MADE_AGAIN, InputError
 
 if TYPE_CHECKING:
@@ -35,11 +35,14 @@ class Coded:
         """Return which rows have one of these values."""
         return np.array([value in values for value in self.values], bool)[self.codes]
 
-    def places_in(self, other: Coded) -> NDArray[np.int64]:
+    def places_in(self, among: Coded) -> NDArray[np.int64]:
         """Return the place of each row's value among the distinct values of another column; -1 if it has none there."""
         import pyarrow.compute as pc
 
-        return _numbers(pc.index_in(self.dictionary, other.dictionary))[self.codes]
+        known, places = pc.is_in(self.dictionary, among.dictionary), np.full(len(self.dictionary), -1)
+        found_at = pc.index_in(self.dictionary.filter(known), among.dictionary)
+        places[tables.numbers(known)] = tables.numbers(found_at)
+        return places[self.codes]
 
 
 def coded(path: Path, *columns: str) -> list[Coded]:
@@ -52,17 +55,7 @@ def coded(path: Path, *columns: str) -> list[Coded]:
             raise InputError(f"lacks the columns {', '.join(missing)}", file=path, remedy=MADE_AGAIN)
         table = file.read(list(columns)).unify_dictionaries()
     arrays = [table.column(name).combine_chunks() for name in columns]
-    return [Coded(array.dictionary, _numbers(array.indices)) for array in arrays]
-
-
-def _numbers(codes: pa.Array) -> NDArray[np.int64]:
-    """Return 32-bit numbers as an array, with -1 for null; `to_numpy` and `fill_null` would load pandas."""
-    valid, data = codes.buffers()
-    rows = slice(codes.offset, codes.offset + len(codes))
-    numbers = np.frombuffer(data or b"", np.int32)[rows].astype(np.int64)
-    if valid is not None:
-        numbers[np.unpackbits(np.frombuffer(valid, np.uint8), bitorder="little")[rows] == 0] = -1
-    return numbers
+    return [Coded(array.dictionary, tables.numbers(array.indices).astype(np.int64)) for array in arrays]
 
 
 def together(columns: Sequence[Coded]) -> NDArray[np.int64]:

@@ -148,7 +148,10 @@ def missing_from_build(places: Places, frozen: pd.DataFrame) -> dict[str, str]:
     if not len(frozen) or not all(path.exists() for path in needed.values()):
         return {}
     items, hits, lost, cleaned = needed.values()
-    today = {item for (item,) in ask("SELECT item_id FROM items", items=items)}
+    rows = storage.read_parquet(items, ["item_id"], MADE_AGAIN, ["item_id"], ("item_id", frozen["item_id"]))
+    today = set(rows.column("item_id").to_pylist())
+    if today.issuperset(frozen["item_id"]):
+        return {}
     hit = set(ask("SELECT DISTINCT claim_id, post_id FROM hits", hits=hits))
     question = "SELECT claim_id, post_id, reason FROM dropped WHERE unit <> 'claim'"
     fates = {(claim, post): reason for claim, post, reason in ask(question, dropped=lost)}

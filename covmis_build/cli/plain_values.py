@@ -1,6 +1,6 @@
 """Plain values of options without pydantic, which typer loads to check them: a seventh of what a small command takes.
 
-A switch, a text, a whole number or a path that nobody could read otherwise is taken as it is. Everything else, and so every
+A switch, a text, a number or a path that nobody could read otherwise is taken as it is. Everything else, and so every
 error message, is typer's.
 """
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 UNKNOWN = object()
 """What only typer can read."""
-_WHOLE = re.compile(r"-?[1-9][0-9]{0,14}|0")
+_NUMBERS = {int: re.compile(r"-?[1-9][0-9]{0,14}|0"), float: re.compile(r"-?[0-9]{1,9}(\.[0-9]{1,9})?")}
 
 
 class Command(TyperCommand):
@@ -82,8 +82,10 @@ def _plain(value: Any, kind: Any, about: Any) -> Any:
         return UNKNOWN
     if kind in (str, bool) and type(value) is kind:
         return value
-    if kind is int and (type(value) is int or (isinstance(value, str) and _WHOLE.fullmatch(value))):
-        number, least, most = int(value), about.min, about.max
+    if kind in _NUMBERS and (
+        type(value) is kind or (isinstance(value, str) and _NUMBERS[kind].fullmatch(value))
+    ):
+        number, least, most = kind(value), about.min, about.max
         within = (least is None or number >= least) and (most is None or number <= most)
         return number if within and not about.clamp else UNKNOWN
     if kind is Path and isinstance(value, str | Path) and not _is_special(about):

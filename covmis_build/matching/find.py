@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from covmis_build import tables
 from covmis_build.archive.counted import rows_of
-from covmis_build.archive.formats.post import Post
+from covmis_build.archive.post import Post
 from covmis_build.matching.matcher import Matcher, Row, read_queries
 from covmis_build.text.tokens import tokens
 
@@ -58,8 +58,18 @@ class Asked(NamedTuple):
     expressions: dict[str, str]
 
 
+def asked_table(rows: Iterable[Row | tuple[str, ...]]) -> pa.Table:
+    """Return these queries as a table, without loading pandas."""
+    columns = list(zip(*rows, strict=True)) or [()] * len(Row._fields)
+    arrays = [tables.column(column, tables.STRING) for column in columns]
+    return pa.Table.from_arrays(arrays, names=list(Row._fields))
+
+
 def finding(
-    queries: pd.DataFrame, posts: int, texts: Iterator[pa.Array], claims: frozenset[str] | None = None
+    queries: pd.DataFrame | pa.Table,
+    posts: int,
+    texts: Iterator[pa.Array],
+    claims: frozenset[str] | None = None,
 ) -> partial[pa.Table]:
     """Return the kernel for this number of posts; the first texts show which words are rare.
 
@@ -67,25 +77,30 @@ def finding(
 
     Loads compiled code first, so that forked processes have it, too.
     """
-    sink, table = pa.BufferOutputStream(), tables.conform(queries, "queries").sort_by("query_id")
+    sink, table = (
+        pa.BufferOutputStream(),
+        tables.fit(queries, tables.SCHEMAS["queries"], "queries").sort_by("query_id"),
+    )
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
     stream, compiled = bytes(sink.getvalue()), bool(len(queries)) and posts > WORTH
-    learned = next(texts, pa.array([], pa.string())).slice(0, LEARNED).to_pylist() if compiled else []
-    counts = _common_words(learned, queries["expression"])
+    first = next(texts, None) if compiled else None
+    learned = [] if first is None else first.slice(0, LEARNED).to_pylist()
+    counts = _common_words(learned, table["expression"].to_pylist())
     asked_for(stream, counts, compiled=compiled)
     return partial(find, queries=stream, counts=counts, compiled=compiled, claims=claims)
 
 
-def numbers_found(posts: CountedPosts, queries: pd.DataFrame) -> list[Rows]:
+def numbers_found(posts: CountedPosts, queries: pd.DataFrame | pa.Table) -> list[Rows]:
     """Return the numbers of the posts that each query matches in `retrieve`, ascending."""
     texts = (rows_of(group, ["text"])["text"].chunk(0) for group in posts.groups)
     kernel = finding(queries, len(posts.counts), texts)
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         blocks = threads.map(lambda group: kernel(posts.rows(group, LOOKED_AT)), posts.groups)
-        matches = pa.concat_tables([FOUND.empty_table(), *blocks]).filter(pc.field("verified") == "yes")
-    number, ids = posts.at(matches), pa.array(queries["query_id"], pa.string())
-    query = np.asarray(pc.index_in(matches["query_id"], value_set=ids), np.int64)
+        matches = pa.concat_tables([tables.without_rows(FOUND), *blocks])
+    matches = matches.filter(pc.equal(matches["verified"], tables.text("yes")))
+    number, ids = posts.at(matches), tables.column(list(map(str, queries["query_id"])), tables.STRING)
+    query = tables.numbers(pc.index_in(matches["query_id"], value_set=ids))
     number, query = number[posts.counts[number]], query[posts.counts[number]]
     order = np.lexsort((number, query))
     return np.split(number[order], np.searchsorted(query[order], np.arange(len(queries) + 1)))[1:-1]
@@ -130,7 +145,7 @@ def find(
     ]
     hits += [hit for hit in _claimed(block, asked.expressions) if claims is None or hit[1] in claims]
     at, *columns = list(zip(*hits, strict=True)) or [()] * 6
-    own = block.select(["part", "row", "post_id"]).take(pa.array(at, pa.int64()))
+    own = block.select(["part", "row", "post_id"]).take(tables.column(at, tables.COUNT))
     kinds = FOUND.types[3:]
     arrays = [tables.column(column, kind) for column, kind in zip(columns, kinds, strict=True)]
     return pa.Table.from_arrays([*own.columns, *arrays], schema=FOUND)
@@ -163,23 +178,23 @@ def _look(block: pa.Table, sought: Sought, matcher: Matcher) -> tuple[NDArray[np
 
     texts, urls, cards = (block[name].combine_chunks() for name in ("text", "urls", "cards"))
     of_cards = pc.list_flatten(cards)
-    owner_of_card = pc.list_parent_indices(cards).to_numpy().astype(np.int64)
+    owner_of_card = tables.numbers(pc.list_parent_indices(cards)).astype(np.int64)
     links = [
-        Owned(pc.list_flatten(urls), pc.list_parent_indices(urls).to_numpy().astype(np.int64)),
+        Owned(pc.list_flatten(urls), tables.numbers(pc.list_parent_indices(urls)).astype(np.int64)),
         Owned(pc.struct_field(of_cards, "url"), owner_of_card),
     ]
     flags, cuts = sought.look(texts, Owned(pc.struct_field(of_cards, "title"), owner_of_card), links)
     if matcher.posts:
-        posts = pa.array(list(matcher.posts), tables.STRING)
+        posts = tables.column(list(matcher.posts), tables.STRING)
         for name in ("post_id", "quote_of", "repost_of"):
-            flags[pc.is_in(block[name].combine_chunks(), posts).to_numpy(zero_copy_only=False)] |= LINK
+            flags[tables.numbers(pc.is_in(block[name].combine_chunks(), posts))] |= LINK
     return flags, cuts
 
 
 def _posts(block: pa.Table, numbers: NDArray[np.int64]) -> Iterator[tuple[int, Post]]:
     """Return posts of a block with all data for matching; those without content match nothing."""
     names = ["post_id", "text", "urls", "cards", "quote_of", "repost_of", "has_content"]
-    rows = block.select(names).take(pa.array(numbers)).to_pydict()
+    rows = block.select(names).take(tables.column(numbers, tables.COUNT)).to_pydict()
     for at, post_id, text, urls, cards, quote_of, repost_of, has_content in zip(
         numbers.tolist(), *(rows[name] for name in names), strict=True
     ):
@@ -199,8 +214,12 @@ def _claimed(
     A repost without its own content is ignored: the reposted post has a row.
     """
     counts = pc.list_value_length(block["claimed"])
-    (numbers,) = np.nonzero(counts.to_numpy() > 0)
-    rows = block.select(["claimed", "has_content", "repost_of"]).take(pa.array(numbers)).to_pylist()
+    (numbers,) = np.nonzero(tables.numbers(counts) > 0)
+    rows = (
+        block.select(["claimed", "has_content", "repost_of"])
+        .take(tables.column(numbers, tables.COUNT))
+        .to_pylist()
+    )
     for at, row in zip(numbers.tolist(), rows, strict=True):
         if not row["has_content"] and row["repost_of"]:
             continue
