@@ -63,7 +63,7 @@ def ours(hits, posts, engine="duckdb", **settings):
         source = (
             opened.table(hits),
             opened.table(posts),
-            opened.table(tables.empty("items")),
+            opened.table(tables.empty("frozen")),
         )
         began = time.perf_counter()
         made = clean(opened, *source, Cleaning(), seed=1)
@@ -166,7 +166,7 @@ def large(file, times):
         before, began = spent_here(), time.perf_counter()
         with open_engine("duckdb") as opened:
             source = (opened.table(Path(folder, f"{name}.parquet")) for name in ("hits", "posts"))
-            made = clean(opened, *source, opened.table(tables.empty("items")), Cleaning(), seed=1)
+            made = clean(opened, *source, opened.table(tables.empty("frozen")), Cleaning(), seed=1)
             made.items.write(Path(folder, "items.parquet"))
             made.dropped.write(Path(folder, "dropped.parquet"))
             items, dropped = len(made.items), len(made.dropped)

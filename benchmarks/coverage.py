@@ -28,8 +28,7 @@ import pandas as pd
 from scipy.stats import beta
 
 from covmis_build.estimation.assisted import assisted_estimate, deviations, strength
-from covmis_build.estimation.calibration import calibrate_to_groups, calibrated_mean
-from covmis_build.estimation.from_values import times
+from covmis_build.estimation.from_values import post_stratified, times
 from covmis_build.evaluation.setting import setting
 from covmis_build.options import KINDS
 from covmis_build.sampling.inclusion import Allocation, allocate
@@ -144,7 +143,7 @@ def truths(pool: Pool) -> dict[tuple[str, str], float]:
     for at, label in enumerate(LABELS):
         y = (pool.stance == at).astype(float)
         per_claim = np.bincount(pool.claim, y) / np.bincount(pool.claim)
-        for what in ("share", "calibrated share", "assisted share"):
+        for what in ("share", "share with known kinds", "assisted share"):
             true[what, label] = y.mean()
         true["share of posts", label] = np.average(y, weights=pool.size)
         true["average claim", label] = per_claim.mean()
@@ -182,7 +181,7 @@ def one_draw(pool: Pool, rows: np.ndarray, design: str) -> list[tuple[str, str, 
             ("share of posts", label, mean(y, drawn, sizes=pool.size[rows]), plain),
             ("average claim", label, average_claim(y, claim, drawn), plain),
             ("total", label, times(share, len(pool.pi)), plain * len(pool.pi)),
-            ("calibrated share", label, by_kind(y, pool, kind, drawn), plain),
+            ("share with known kinds", label, by_kind(y, pool, kind, drawn), plain),
             ("assisted share", label, assisted(y, f, float(pool.predictions[:, at].mean()), drawn), plain),
         ]
         for number, name in enumerate(KINDS):
@@ -210,8 +209,7 @@ def average_claim(y: np.ndarray, claim: np.ndarray, drawn: Design) -> Estimate:
 def by_kind(y: np.ndarray, pool: Pool, kind: np.ndarray, drawn: Design) -> Estimate:
     """With weights that meet the number of posts of each kind."""
     known = {str(number): float(size) for number, size in enumerate(np.bincount(pool.kind, minlength=4))}
-    fit = calibrate_to_groups(drawn.weights, np.ones(len(y)), kind.astype(str), known)
-    return calibrated_mean(y, np.ones(len(y)), drawn, fit, n=len(y))
+    return mean(y, post_stratified(drawn, known, kind.astype(str)))
 
 
 def assisted(y: np.ndarray, f: np.ndarray, pool_mean: float, drawn: Design) -> Estimate:

@@ -86,7 +86,7 @@ def of_r() -> Iterable[Row]:
                 with_r.write_replicates(folder, f"{way}-{number}", rows, bootstrap)
         theirs = with_r.estimates_of_r(folder)
     sorts = {
-        "poisson": "Poisson samples: totals, means, domains, ratios, totals calibrated by regression",
+        "poisson": "Poisson samples: totals, means, domains, ratios, totals with known sizes of groups",
         "two_phase": "two-phase samples with exact joint probabilities: the same",
     }
     for design, what in sorts.items():
@@ -211,8 +211,8 @@ Made by `python benchmarks/validation.py --write`. Random samples were estimated
 - Intervals are not compared, because they should differ: R's `svyciprop` and glide use the estimated variance only. It covers the true
   value too rarely if a few posts have most of the weight ([intervals](intervals.md)).
 
-To repeat this in R: with `pps=` designs, survey 4.1.1 omits calibration from standard errors, so ours are compared on residuals. `calibrate`
-for raking needs `epsilon = 1e-12`. In `subset` and `update`, columns take precedence over variables.
+To repeat this in R: with `pps=` designs, survey 4.1.1 omits post-stratification from standard errors, so ours are compared on residuals.
+In `subset` and `update`, columns take precedence over variables.
 
 ## Other comparisons
 

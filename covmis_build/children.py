@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from covmis_build.errors import CovmisError, InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Iterator, Sequence
     from multiprocessing.connection import Connection
 
 try:
@@ -52,25 +52,51 @@ def in_child(act: Callable[..., Result], *given: Any, memory: int = 0) -> Result
 
     A child that is killed, or exceeds `memory` (at most its share of the machine's) or time, is an InputError.
     """
-    ours, its = multiprocessing.Pipe(duplex=False)
-    child = multiprocessing.Process(target=_act, args=(its, os.getpid(), act, given, memory))
-    with _uninterrupted():
-        child.start()
-    its.close()
-    try:
-        answer = ours.recv()
-    except EOFError:
-        child.join()
-        answer = InputError(_ended(child.exitcode or 0))
-    except BaseException:
-        child.terminate()
-        raise
-    finally:
-        ours.close()
-        child.join()
-    if isinstance(answer, BaseException):
+    (answer,) = each_in_child(act, [given], memory=memory)
+    if isinstance(answer, InputError):
         raise answer
-    return cast("Result", answer)
+    return answer
+
+
+def each_in_child(
+    act: Callable[..., Result], given: Sequence[tuple[Any, ...]], *, memory: int = 0
+) -> Iterator[Result | InputError]:
+    """Yield `act(*given[0])` and so on, computed in one separate process.
+
+    What ends that process is the answer to what it was at; another process goes on behind it.
+    """
+    done = 0
+    while done < len(given):
+        ended = False
+        ours, its = multiprocessing.Pipe(duplex=False)
+        child = multiprocessing.Process(
+            target=_act_on_each, args=(its, os.getpid(), act, given[done:], memory)
+        )
+        with _uninterrupted():
+            child.start()
+        its.close()
+        try:
+            while done < len(given) and not ended:
+                try:
+                    answer = ours.recv()
+                except EOFError:
+                    child.join()
+                    answer, ended = InputError(_ended(child.exitcode or 0)), True
+                done += 1
+                yield cast("Result | InputError", _raised(answer))
+        except BaseException:
+            child.terminate()
+            raise
+        finally:
+            ours.close()
+            child.join()
+
+
+def _raised(answer: object) -> object:
+    """Raise errors other than those of the input."""
+    if isinstance(answer, BaseException) and not isinstance(answer, InputError):
+        raise answer
+    return answer
 
 
 @contextmanager
@@ -86,21 +112,24 @@ def _uninterrupted() -> Generator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _act(to: Connection, parent: int, act: Callable[..., Any], given: tuple[Any, ...], memory: int) -> None:
+def _act_on_each(
+    to: Connection, parent: int, act: Callable[..., Any], given: Sequence[tuple[Any, ...]], memory: int
+) -> None:
     follow(parent)
     faulthandler.disable()
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # libraries print messages when they crash
     _bound_memory(memory)
-    got_on()
-    try:
-        to.send(act(*given))
-    except MemoryError:
-        to.send(InputError(NO_MEMORY))
-    except CovmisError as error:
-        to.send(error)
-    except Exception as error:  # noqa: BLE001 - raised again by the parent
-        error.add_note(traceback.format_exc())
-        to.send(error)
+    for arguments in given:
+        got_on()
+        try:
+            to.send(act(*arguments))
+        except MemoryError:
+            to.send(InputError(NO_MEMORY))
+        except CovmisError as error:
+            to.send(error)
+        except Exception as error:  # noqa: BLE001 - raised again by the parent
+            error.add_note(traceback.format_exc())
+            to.send(error)
 
 
 def got_on() -> None:

@@ -418,6 +418,13 @@ class Annotation:
     audit: Annotated[
         float, says("share of automatic labels that annotators check without knowing it", ge=0, le=1)
     ] = 0.05
+    audit_per_claim: Annotated[
+        int,
+        says(
+            "expected number of such checks in each claim (and part of strata_by), if it has as many; 5 for intervals of claims",
+            ge=0,
+        ),
+    ] = 0
     channel: Annotated[
         Literal["label-studio", "csv", "xlsx", "html"],
         says('"label-studio"; or "xlsx", "csv" (sheets), "html" (an offline page), which need no server'),

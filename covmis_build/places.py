@@ -49,6 +49,8 @@ class Places:
     """The purge list."""
     purge_journal = _Below("queries/purge-journal.jsonl")
     """The journal of an unfinished purge."""
+    purge_left = _Below("queries/purge-left.csv")
+    """Files that a purge named and somebody has looked at."""
     guideline = _Below("annotation/guideline.md")
     label_config = _Below("annotation/label_config.xml")
     """Label Studio's form."""

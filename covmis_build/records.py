@@ -161,6 +161,9 @@ class Item:
         Since("0.3.0"),
         "number of labelled items that represent the group: above 1 if groups joined since",
     ]
+    copies: Annotated[
+        list[str], In(("population",)), Since("0.3.0"), "posts of the claim that are near-identical to it"
+    ]
     rank: Annotated[float, In(("frame",)), "the post's rank by similarity to the claim"]
     guess: Annotated[float, In(("frame",)), "score of the post's relevance to the claim (relative)"]
     p_claim: Annotated[

@@ -132,7 +132,7 @@ def _here(path: Path, act: str) -> Cost:
 
 def _told(path: Path, act: str) -> tuple[str, float, int]:
     from covmis_build.archive import reader, streams
-    from covmis_build.archive.traces import UNREADABLE, Traces
+    from covmis_build.archive.traces import Traces
 
     began, before = time.process_time(), _most_memory()
     problem = ""
@@ -141,10 +141,8 @@ def _told(path: Path, act: str) -> tuple[str, float, int]:
             for line in reader.read(job):
                 problem = line.problem or problem
     else:
-        try:
-            problem = str(Traces(["x:1255000000000000003"]).in_file(path))
-        except UNREADABLE as error:
-            problem = f"cannot be searched: {error}"
+        seen = Traces(["x:1255000000000000003"]).of_file(path)
+        problem = f"not searched: {seen.unread}" if seen.unread else str(seen.holds)
     return problem, time.process_time() - began, _most_memory() - before
 
 

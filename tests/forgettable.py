@@ -16,7 +16,7 @@ from tests.servers.x import post
 if TYPE_CHECKING:
     from pathlib import Path
 
-SECRET = "the planted words"
+SECRET = "the planted words that nobody may keep"
 GONE = "x:1255000000000000003"
 OTHER = "x:1255000000000000004"
 QUOTING = "x:1255000000000000005"

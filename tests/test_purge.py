@@ -17,7 +17,8 @@ import zstandard
 from covmis_build import storage
 from covmis_build.annotation import round_folder as record
 from covmis_build.archive.forgetting import Forget
-from covmis_build.archive.traces import Traces, words_of
+from covmis_build.archive.stretches import stretches_of
+from covmis_build.archive.traces import Names, Traces
 from covmis_build.building import purging
 from covmis_build.building.purge import add_to_list, read_keys, read_list
 from covmis_build.errors import InputError, ServiceError
@@ -265,8 +266,7 @@ def test_a_stray_file_beside_sheets_is_cleaned_or_named_and_stops_nothing(folder
     told = covmis(folder, "purge", GONE, fails=1)["problems"]
     assert [problem.partition(" holds ")[0].rpartition("/")[2] for problem in told] == ["a1 (2).csv"]
     assert {name.rpartition("/")[2] for name, text in everything(folder).items() if SECRET in text} == {
-        "a1 (2).csv",
-        "purge-journal.jsonl",
+        "a1 (2).csv"
     }
     assert covmis(folder, "purge", fails=1)["problems"] == told
     damaged.unlink()
@@ -283,11 +283,11 @@ def test_files_of_other_programs_stay_and_are_named(folder, tmp_path):
     (folder / "notes.txt").write_text(f"I saw {GONE}")
     prompts = folder / "prompts.jsonl"
     storage.write_text(prompts, json.dumps({"prompt": f"Look, {SECRET}", "item_id": f"c0|{GONE}"}))
-    done = covmis(folder, "purge", GONE)
+    done = covmis(folder, "purge", GONE, fails=1)
     assert theirs.read_text() == "another program's"
     assert not ours.exists()
     assert not prompts.exists()
-    assert [note.split(":")[0] for note in done["notes"]] == ["notes.txt"]
+    assert done["left"] == ["notes.txt: holds words of it, or names it"]
     assert GONE in (folder / "notes.txt").read_text()
 
 
@@ -345,18 +345,18 @@ def test_a_trace_is_found_in_whatever_is_packed(tmp_path):
     with closing(sqlite3.connect(tmp_path / "a.sqlite")) as base, base:
         base.execute("CREATE TABLE t (id TEXT)")
         base.execute("INSERT INTO t VALUES (?)", (GONE,))
-    found = [path.name for path in sorted(tmp_path.iterdir()) if Traces([GONE]).in_file(path)]
+    found = [path.name for path in sorted(tmp_path.iterdir()) if Traces([GONE]).of_file(path).ids]
     assert found == sorted([*made, "a.feather", "a.parquet", "a.sqlite"])
-    assert not any(Traces([OTHER]).in_file(path) for path in tmp_path.iterdir())
+    assert not any(Traces([OTHER]).of_file(path).ids for path in tmp_path.iterdir())
 
 
 def test_a_short_id_is_no_part_of_a_longer_one(tmp_path):
     """Ids of a forum are numbers like 17: a purge of 1 would never end, and every other command wait for it."""
-    traces = Traces(["forum:1", "x:12"])
+    names = Names(["forum:1", "x:12"])
     for text in (b"c1|forum:17", b"myforum:1", b"x:125", b'"id": 1'):
-        assert not traces.ids_in(text), text
+        assert not names.within(text), text
     for text in (b'{"post_id": "forum:1"}', b"c1|forum:1,favor", b"x:12\n"):
-        assert traces.ids_in(text), text
+        assert names.within(text), text
 
 
 def test_a_purge_of_a_post_that_is_nowhere_ends(folder):
@@ -366,10 +366,10 @@ def test_a_purge_of_a_post_that_is_nowhere_ends(folder):
 
 
 def test_words_are_found_as_json_escapes_them(tmp_path):
-    words = words_of(["Größe ist nicht alles, sagte Frau Müller über Äpfel und Öl"])
-    (tmp_path / "a.json").write_text(json.dumps(["… sagte Frau Müller über Äpfel und Öl"]))
-    assert Traces([], words).in_file(tmp_path / "a.json")
-    assert not Traces([], words).in_file(tmp_path / "a.json", texts=False)
+    words = stretches_of(["Größe ist nicht alles, sagte Frau Müller über Äpfel und Öl vom Markt"])
+    (tmp_path / "a.json").write_text(json.dumps(["… sagte Frau Müller über Äpfel und Öl vom Markt"]))
+    assert Traces(words=words).of_file(tmp_path / "a.json").texts
+    assert not Traces(words=words).of_file(tmp_path / "a.json", texts=False).texts
 
 
 def test_a_journal_whose_first_line_is_torn_still_ends_in_a_whole_purge(folder):

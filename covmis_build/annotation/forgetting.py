@@ -104,7 +104,7 @@ def forget_pairs(rounds: Path, post_ids: Collection[str]) -> int:
 
 
 def _forget_pairs(rounds: Path, post_ids: Collection[str]) -> int:
-    count, recall = 0, record.RoundKind.RECALL.folder(rounds)
+    count, recall, purged = 0, record.RoundKind.RECALL.folder(rounds), set(post_ids)
     # a later round's table includes pairs that an earlier round drew
     drawn = {
         item
@@ -118,11 +118,16 @@ def _forget_pairs(rounds: Path, post_ids: Collection[str]) -> int:
     ]
     for path, table in tables:
         pairs = storage.read_table(path, table)
-        gone = pairs["post_id"].isin(post_ids) & ~pairs["item_id"].isin(drawn)
-        if gone.any():
+        gone = pairs["post_id"].isin(purged) & ~pairs["item_id"].isin(drawn)
+        copied = pd.Series(data=False, index=pairs.index)
+        if table == "population":
+            copies = [posts or [] for posts in pairs["copies"]]
+            copied |= pd.Series([not purged.isdisjoint(posts) for posts in copies], pairs.index, dtype=bool)
+            pairs["copies"] = [[post for post in posts if post not in purged] for posts in copies]
+        if gone.any() or copied.any():
             pairs.loc[gone, "post_id"] = ""
             nameless = pairs.loc[gone, "claim_id"] + "|forgotten:"
             pairs.loc[gone, "item_id"] = nameless + pd.Series(gone[gone].index.astype(str), gone[gone].index)
             storage.write_table(path, pairs, table)
-            count += int(gone.sum())
+            count += int((gone | copied).sum())
     return count

@@ -228,12 +228,12 @@ def frozen_items(rounds: Path) -> pd.DataFrame:
 PAIR = ["item_id", "claim_id", "post_id"]
 
 
-def frozen_pairs(rounds: Path) -> Any:
-    """Read the ids, claims and posts of these items as columns, without loading pandas."""
-    columns: dict[str, list[str]] = {name: [] for name in PAIR}
+def frozen_columns(rounds: Path, names: Sequence[str] = PAIR) -> Any:
+    """Read these columns of the items, without loading pandas."""
+    columns: dict[str, list[str]] = {name: [] for name in names}
     for folder in _round_folders(rounds):
-        items = storage.read_parquet(folder / "items.parquet", PAIR, storage.RESTORED, only=PAIR)
-        for name in PAIR:
+        items = storage.read_parquet(folder / "items.parquet", names, storage.RESTORED, only=list(names))
+        for name in names:
             columns[name] += items.column(name).to_pylist()
     return columns
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ import msgspec
 from covmis_build import storage
 from covmis_build.archive.forgetting import Forget
 from covmis_build.archive.ids import post_id
+from covmis_build.archive.stretches import Stretches, stretches_of
 from covmis_build.errors import InputError, UnfinishedPurge, counted
 from covmis_build.files.contents import bytes_of
 
@@ -99,7 +101,12 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
     answering: list[str] = []
     """Posts that answer a purged one."""
     words: list[str] = []
-    """Pieces of the texts for the final search."""
+    """Pieces of the texts for the final search, as versions before 0.3 wrote them."""
+    long: bytes = b""
+    short: list[tuple[int, int]] = []
+    """Numbers of stretches of the texts for the final search (`archive/stretches.py`)."""
+    only_named: bool = False
+    """True if the study's own places hold nothing any more: what is left stands in files that are the user's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +117,17 @@ class Unfinished:
     forget: Forget
     quoting: frozenset[str]
     answering: frozenset[str]
-    words: frozenset[str]
+    words: Stretches
+    only_named: bool = False
 
     def __str__(self) -> str:
         count = (
             f"{counted(len(self.forget.posts), 'posts')} and {counted(len(self.forget.authors), 'authors')}"
         )
+        if self.only_named:
+            return (
+                f"after the purge of {count}, begun at {self.since}, files of your own held something of it"
+            )
         return f"the purge of {count}, begun at {self.since}, has not ended"
 
 
@@ -142,18 +154,33 @@ def unfinished(places: Places) -> Unfinished | None:
         ),
         frozenset(post for entry in entries for post in entry.quoting),
         frozenset(post for entry in entries for post in entry.answering),
-        frozenset(piece for entry in entries for piece in entry.words),
+        _stretches(entries),
+        only_named=bool(entries) and entries[-1].only_named,
     )
 
 
-def keep_ids_only(places: Places, begun: Unfinished) -> None:
-    """Remove words from the journal of a purge that could not reach every place; their search is done."""
+def _stretches(entries: list[Entry]) -> Stretches:
+    old = stretches_of(piece for entry in entries for piece in entry.words)
+    long = {number for entry in entries for (number,) in struct.iter_unpack("<Q", entry.long)}
+    return old | Stretches(tuple(sorted(long)), tuple(pair for entry in entries for pair in entry.short))
+
+
+def packed(words: Stretches) -> bytes:
+    """Return the numbers of long texts as the journal has them."""
+    return struct.pack(f"<{len(words.long)}Q", *words.long)
+
+
+def keep_for_named(places: Places, begun: Unfinished) -> None:
+    """Note that only files of the user's own are left: other commands work, and the next purge looks at these files again."""
     entry = Entry(
         at=begun.since,
         posts=sorted(begun.forget.posts),
         authors=sorted(begun.forget.authors),
         quoting=sorted(begun.quoting),
         answering=sorted(begun.answering),
+        long=packed(begun.words),
+        short=list(begun.words.short),
+        only_named=True,
     )
     storage.write_bytes(places.purge_journal, msgspec.json.encode(entry) + b"\n")
 
@@ -161,7 +188,7 @@ def keep_ids_only(places: Places, begun: Unfinished) -> None:
 def refuse_unfinished(places: Places) -> None:
     """Refuse all commands on a study with an unfinished purge."""
     begun = unfinished(places)
-    if begun is not None:
+    if begun is not None and not begun.only_named:
         raise UnfinishedPurge(
             str(begun), file=places.relative(places.purge_journal), remedy="End it: `covmis purge`"
         )

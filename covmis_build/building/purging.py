@@ -7,23 +7,23 @@ searches all bytes of the study. Files that others made are named, not changed.
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict, dataclass, field
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from covmis_build import storage
 from covmis_build.addresses import Address
-from covmis_build.annotation import label_lines
 from covmis_build.annotation.round_folder import RoundKind
 from covmis_build.archive import rewriting
 from covmis_build.archive.forgetting import Forget
+from covmis_build.archive.stretches import Stretches, stretches_of
 from covmis_build.archive.taking_out import take_out
-from covmis_build.archive.traces import UNREADABLE, Traces, words_of
+from covmis_build.archive.traces import Traces
+from covmis_build.archive.unpacking import DAMAGED
 from covmis_build.archive.walk import archive_files, unfinished_writes
 from covmis_build.building import purge as journal
+from covmis_build.building import purge_search
 from covmis_build.errors import CheckFailed, CovmisError, InputError, counted
 from covmis_build.models import folder as model_folder
 from covmis_build.models.asking import is_journal
@@ -45,20 +45,7 @@ KNOWN_FORMS = {".parquet", ".csv", ".json", ".jsonl", ".txt", ".md", ".html", ".
 
 KEPT_OF_BUILD = {".lock", ".rounds.lock", ".inputs.lock", "ledger.jsonl", ".files.json"}
 
-MAY_NAME_POSTS = {
-    "items.parquet", "labels.parquet", "decisions.parquet", "seal.json", "round.json", "report.json", "summary.json",
-    "label_studio.json", "frame.parquet", "population.parquet", "draws.parquet",
-}  # fmt: skip
-"""Files of rounds that keep the ids of purged rows: seals, labels and their counts need them."""
-
-
-def _may_name_posts(path: Path) -> bool:
-    return path.name in MAY_NAME_POSTS or path in label_lines.files(path.parent)
-
-
-BY_WORDS = ("build:", "release:", "outputs:", "sheets:")
-"""Places where files are recognised by a purged text's words. The journal keeps the words until they are done."""
-
+MOST_SHOWN = 20
 OUTSIDE = (
     "Copies elsewhere (backups, releases given to others, Label Studio's own database files) are not reached."
 )
@@ -71,6 +58,10 @@ class Purged(Result):
     posts: int = 0
     places: list[tuple[str, int, str]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+    """Files of your own that hold something of it."""
+    not_searched: list[str] = field(default_factory=list)
+    """Files that nothing can be found in, with the reason."""
     notes: list[str] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
@@ -81,7 +72,10 @@ class Purged(Result):
     @property
     def warnings(self) -> list[str]:
         """Return failures, and what the user should check."""
-        return [*self.problems, *self.notes]
+        more = len(self.not_searched) - MOST_SHOWN
+        shown = [f"not searched: {about}" for about in self.not_searched[:MOST_SHOWN]]
+        told = [f"not searched: {counted(more, 'more files')}; `--json` names all"] if more > 0 else []
+        return [*self.problems, *self.left, *shown, *told, *self.notes]
 
     @property
     def summary(self) -> Summary:
@@ -95,6 +89,11 @@ class Purged(Result):
             raise CheckFailed(
                 f"{len(self.problems)} places could not be purged; mend them and run `covmis purge` again"
             )
+        if self.left:
+            raise CheckFailed(
+                f"{counted(len(self.left), 'files')} of your own: something of it is left there. Take it out and run `covmis purge` again, "
+                "or, if a file may stay: `covmis purge --leave FILE`"
+            )
 
     def attempt(self, place: str, act: Callable[[], T], otherwise: T) -> T:
         """Run one action. If it fails, record the error and continue with the other places."""
@@ -102,7 +101,7 @@ class Purged(Result):
             return act()
         except CovmisError as error:
             self.problems.append(f"{place}: {error}")
-        except UNREADABLE as error:
+        except DAMAGED as error:
             self.problems.append(f"{place}: cannot be changed ({type(error).__name__})")
         return otherwise
 
@@ -121,7 +120,9 @@ def files_of_archives(places: Places) -> list[Path]:
     return [path.resolve() if path.is_symlink() else path for path in files]
 
 
-def find(purged: Purged, places: Places, forget: Forget, files: list[Path]) -> journal.Unfinished:
+def find(
+    purged: Purged, places: Places, forget: Forget, files: list[Path], how: ReadingOptions
+) -> journal.Unfinished:
     """Find everything to delete, and the posts that show part of it. Recorded on disk before any change."""
     from covmis_build.annotation.forgetting import in_context
 
@@ -138,6 +139,7 @@ def find(purged: Purged, places: Places, forget: Forget, files: list[Path]) -> j
     known["quoted"] |= begun.quoting if begun else set()
     known["parent"] |= begun.answering if begun else set()
     showing = purged.attempt("annotation", partial(in_context, places.rounds, posts, known), known)
+    words = _words(places, posts) | purge_search.words_of(files, posts, how)
     journal.note(
         places,
         journal.Entry(
@@ -146,7 +148,8 @@ def find(purged: Purged, places: Places, forget: Forget, files: list[Path]) -> j
             authors=sorted(authors),
             quoting=sorted(known["quoted"] | showing["quoted"]),
             answering=sorted(known["parent"] | showing["parent"]),
-            words=sorted(_words(places, posts)),
+            long=journal.packed(words),
+            short=list(words.short),
         ),
     )
     whole = journal.unfinished(places)
@@ -194,14 +197,14 @@ def _showing(places: Places, posts: set[str]) -> dict[str, set[str]]:
     }
 
 
-def _words(places: Places, posts: set[str]) -> set[str]:
-    """Return pieces of the purged texts, where known, for the final search."""
+def _words(places: Places, posts: set[str]) -> Stretches:
+    """Return stretches of the purged texts, where tables have them, for the final search."""
     texts: set[str] = set()
     for path in [places.table("posts"), *places.frozen]:
         if path.exists():
             frame = storage.read_columns(path, ["post_id", "text"])
             texts |= set(frame.loc[frame["post_id"].isin(posts), "text"])
-    return words_of(texts)
+    return stretches_of(texts)
 
 
 def forget(
@@ -212,8 +215,12 @@ def forget(
     how: ReadingOptions,
     forget_tasks: Callable[[list[str]], int],
     progress: Progress,
-) -> None:
-    """Delete in each place, even if another place fails. `forget_tasks` deletes posts on Label Studio."""
+) -> tuple[Traces, tuple[Path, ...]]:
+    """Delete in each place, even if another place fails. `forget_tasks` deletes posts on Label Studio.
+
+    Returns what to search for in the end, and the files of posts to search for words: words that other posts have as well are
+    no trace.
+    """
     from covmis_build.annotation import round_folder as record
     from covmis_build.annotation.forgetting import forget_context, forget_pairs
 
@@ -237,7 +244,7 @@ def forget(
     purged.places.append(("models", len(learned), "trained models removed; train them again"))
     purged.notes += [f"{name}: removed, since it may have been trained on such a post" for name in learned]
     context = partial(forget_context, places.rounds, posts, showing, keys.without_addresses)
-    traces = Traces([*keys.posts, *keys.authors], unfinished.words)
+    traces, with_words = _traces(purged, places, unfinished, files, how)
     quoting = purged.attempt("annotation", context, 0)
     blank = purged.attempt("annotation", partial(record.forget, places.rounds, posts), 0)
     purged.places.append(("frozen items", blank, "texts emptied; seals still verify"))
@@ -265,12 +272,33 @@ def forget(
     purged.places.append(
         ("outputs", outputs, "files elsewhere in the study removed, or without what they held of it")
     )
-    leftovers = [path for path in _of_study(places) if storage.is_unfinished(path)] + _half_removed(places)
+    leftovers = [
+        path for path in purge_search.of_study(places) if storage.is_unfinished(path)
+    ] + _half_removed(places)
     for path in leftovers:
         purged.attempt(places.relative(path), partial(storage.remove, path), None)
     purged.places.append(
         ("leftovers", len(leftovers), "half-written and half-removed files of killed commands removed")
     )
+    return traces, with_words
+
+
+def _traces(
+    purged: Purged, places: Places, unfinished: journal.Unfinished, files: list[Path], how: ReadingOptions
+) -> tuple[Traces, tuple[Path, ...]]:
+    keys, claims = unfinished.forget, places.table("claims")
+    frozen = [
+        (post_id, text)
+        for path in places.frozen
+        for post_id, text in storage.read_columns(path, ["post_id", "text"]).itertuples(index=False)
+    ]
+    others = purge_search.words_of_others(files, frozen, unfinished.words, keys.posts, how)
+    if others.words:
+        purged.notes.append(
+            f"other posts have words of it, too ({', '.join(others.post_ids)}): these words are not searched for"
+        )
+    of_claims = unfinished.words.among(storage.read_column(claims, "text") if claims.exists() else ())
+    return Traces(keys.posts, keys.authors, unfinished.words - others.words - of_claims), others.files
 
 
 def _half_removed(places: Places) -> list[Path]:
@@ -289,7 +317,8 @@ def _unreadable_sheets(places: Places, traces: Traces) -> list[tuple[Path, Input
     unread = [
         pair for round_ in record.kept_rounds(places.rounds) for pair in record.unreadable_sheets(round_)
     ]
-    return [(path, error) for path, error in unread if _held(traces, path)]
+    held = purge_search.holding([path for path, _ in unread], traces)
+    return [(path, error) for path, error in unread if path in held]
 
 
 def _lines_rewritten(path: Path, forget: Forget, how: ReadingOptions) -> int:
@@ -299,7 +328,8 @@ def _lines_rewritten(path: Path, forget: Forget, how: ReadingOptions) -> int:
 def _build(places: Places, traces: Traces) -> int:
     """Delete files that contain traces, and files of unknown content, since vectors of texts name no post."""
     files = [path for path in places.build.rglob("*") if path.is_file() and path.name not in KEPT_OF_BUILD]
-    holds = [path for path in files if path.suffix not in KNOWN_FORMS or _held(traces, path)]
+    known = [path for path in files if path.suffix in KNOWN_FORMS]
+    holds = [path for path in files if path.suffix not in KNOWN_FORMS] + purge_search.holding(known, traces)
     holds += [path for path in files if path.suffix in {".new", ".part"} and path.name.startswith(".")]
     for path in dict.fromkeys(holds):
         storage.remove(path)
@@ -312,14 +342,6 @@ def _build(places: Places, traces: Traces) -> int:
     for path in far:
         storage.remove(path)
     return len(set(holds)) + len(far)
-
-
-def _held(traces: Traces, path: Path) -> bool:
-    """True if a rebuildable file contains traces. An unreadable file may contain some."""
-    try:
-        return traces.in_file(path, texts=path.suffix not in {".parquet", ".json"})
-    except UNREADABLE:
-        return True
 
 
 def _notes(folder: Path, forget: Forget) -> int:
@@ -343,7 +365,7 @@ def _release(places: Places, traces: Traces) -> int:
     """Delete a release that contains such a post. Its place is free for the next release."""
     folders = (places.release, places.deposit)
     files = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
-    if not any(_held(traces, path) for path in files):
+    if not purge_search.holding(files, traces):
         return 0
     for path in files:
         storage.remove(path)
@@ -352,11 +374,12 @@ def _release(places: Places, traces: Traces) -> int:
 
 def _outputs(places: Places, traces: Traces) -> int:
     """Delete outputs that commands wrote elsewhere in the study. A journal of paid answers loses only lines."""
-    holds = [path for path in storage.outputs_of(places.folder) if path.is_file() and _held(traces, path)]
+    files = [path for path in storage.outputs_of(places.folder) if path.is_file()]
+    holds = purge_search.holding(files, traces)
     for path in holds:
         if is_journal(path):
             lines = path.read_bytes().splitlines(keepends=True)
-            kept = [line for line in lines if not (traces.ids_in(line) or traces.texts_in(line))]
+            kept = [line for line in lines if not traces.in_line(line)]
             storage.write_bytes(path, b"".join(kept))
         else:
             storage.remove(path)
@@ -384,61 +407,11 @@ def _models(places: Places, posts: set[str]) -> list[str]:
     return [places.relative(folder) for folder in [*folders, *stopped]]
 
 
-def _of_study(places: Places) -> list[Path]:
-    """Return every file of the study's folder, except git's."""
-    files, seen = [], {places.folder.resolve()}
-    for folder, inside, names in os.walk(places.folder, followlinks=True):
-        here = Path(folder)
-        inside[:] = [name for name in sorted(inside) if name != ".git" or here != places.folder]
-        linked = {name: (here / name).resolve() for name in inside if (here / name).is_symlink()}
-        inside[:] = [name for name in inside if linked.get(name) not in seen]  # a link may lead upwards
-        seen |= set(linked.values())
-        files += [here / name for name in names if (here / name).is_file()]
-    return sorted(files)
-
-
-def search(purged: Purged, places: Places, unfinished: journal.Unfinished) -> None:
+def search(
+    purged: Purged, places: Places, traces: Traces, files: list[Path], with_words: tuple[Path, ...]
+) -> None:
     """Search all bytes of the study and report what is left."""
-    posts, people = Traces(unfinished.forget.posts, unfinished.words), Traces(unfinished.forget.authors)
-    archived = files_of_archives(places)
-    for path in dict.fromkeys([*_of_study(places), *archived]):
-        if path in {places.purge_csv, places.purge_journal} or path.name.endswith(".lock"):
-            continue
-        where = Where.ARCHIVE if path in archived else _where(places, path)
-        ids = not (where is Where.ROUNDS and _may_name_posts(path))
-        # Other authors may have written the same words: they are a trace only in files without their posts.
-        texts = where is Where.ELSEWHERE or (where is Where.ROUNDS and path.suffix == ".html")
-        try:
-            of_posts, of_people = posts.in_file(path, ids=ids, texts=texts), ids and people.in_file(path)
-        except UNREADABLE as error:
-            told = purged.notes if where is Where.ELSEWHERE else purged.problems
-            told.append(f"{places.relative(path)}: cannot be searched ({type(error).__name__})")
-            continue
-        if where is not Where.ELSEWHERE and (of_posts or (of_people and where is not Where.ARCHIVE)):
-            purged.problems.append(f"{places.relative(path)}: still holds something of it")
-        elif of_posts or of_people:
-            purged.notes.append(f"{places.relative(path)}: names or holds something of it; look yourself")
-    if (places.folder / ".git").exists():
-        purged.notes.append(".git: earlier commits keep what they held")
-
-
-class Where(StrEnum):
-    """The owner of a file in the study."""
-
-    ARCHIVE = "an archive"
-    ROUNDS = "a round"
-    MADE = "what commands make"
-    ELSEWHERE = "elsewhere"
-
-
-def _of_rounds(places: Places) -> list[Path]:
-    return [*(kind.folder(places.rounds) for kind in RoundKind), places.discarded]
-
-
-def _where(places: Places, path: Path) -> Where:
-    if any(path.is_relative_to(place) for place in places.archives):
-        return Where.ARCHIVE
-    if any(path.is_relative_to(place) for place in _of_rounds(places)):
-        return Where.ROUNDS
-    made = (places.build, places.release, places.deposit, places.notes)
-    return Where.MADE if any(path.is_relative_to(place) for place in made) else Where.ELSEWHERE
+    left = purge_search.search(places, traces, files, with_words)
+    purged.problems += left.problems
+    purged.left += left.named
+    purged.not_searched += left.not_searched

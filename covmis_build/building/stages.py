@@ -186,13 +186,13 @@ def _make_retrieve(work: Work) -> Made:
 
 
 def _make_clean(work: Work) -> Made:
-    from covmis_build.annotation.frozen_items import frozen_pairs
-    from covmis_build.cleaning.steps import OF_HITS, OF_POSTS, PAIRS, clean
+    from covmis_build.annotation.frozen_items import frozen_columns
+    from covmis_build.cleaning.steps import FROZEN, OF_HITS, OF_POSTS, clean
 
     places, settings, engine = work.places, work.settings, work.engine
     hits = engine.table(places.table("hits"), columns=OF_HITS)
     posts = engine.table(places.table("posts"), columns=OF_POSTS)
-    frozen = engine.table(pa.Table.from_pydict(frozen_pairs(places.rounds)).select(PAIRS.names).cast(PAIRS))
+    frozen = engine.table(pa.Table.from_pydict(frozen_columns(places.rounds, FROZEN.names)).cast(FROZEN))
     others = engine.table(_others(places)) if places.other_corpora else None
     cleaned = clean(
         engine,
@@ -252,6 +252,7 @@ def _make_sample(work: Work) -> Made:
         settings.labels,
         seed=settings.seed,
         audit=settings.annotation.audit,
+        audit_per_claim=settings.annotation.audit_per_claim,
         strata=reach.strata,
         chances=ranked_chances(places, settings, reach.items),
         clusters=reach.clusters,
@@ -368,7 +369,7 @@ STAGES = (
     ),
     Stage(
         "clean",
-        13,
+        14,
         ("retrieve",),
         ("cleaning",),
         ("items", "chains", "clean.dropped"),
@@ -380,7 +381,7 @@ STAGES = (
         "sample",
         3,
         ("claims", "clean"),
-        ("sampling", "labels.automatic", "annotation.audit"),
+        ("sampling", "labels.automatic", "annotation.audit", "annotation.audit_per_claim"),
         ("sample", "dropped", "draws"),
         frozen_files,
         _make_sample,

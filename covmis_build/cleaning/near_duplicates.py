@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from covmis_build.engine import Engine, Groups, Table
     from covmis_build.options import Cleaning
 
+TEXTS_OF_FROZEN = "(SELECT post_id, MAX(text) AS text FROM frozen GROUP BY post_id)"
+
 TEXTS = """
-SELECT {keys}, p.text, m.draw_number - CASE WHEN c.frozen = 1 THEN 1.0 ELSE 0.0 END
+SELECT {keys}, COALESCE(p.text, f.text) AS text, m.draw_number - CASE WHEN c.frozen = 1 THEN 1.0 ELSE 0.0 END
   + CASE WHEN c.ranked = 1 THEN 2.0 ELSE 0.0 END + CASE WHEN {apart} THEN 4.0 ELSE 0.0 END AS priority
 FROM (SELECT {keys}, MAX(frozen) AS frozen, MIN(ranked) AS ranked, MIN(rank_in_post) AS place FROM chosen WHERE {stays} GROUP BY {keys}) AS c
-JOIN measured AS m USING (post_id) JOIN posts AS p USING (post_id)
-WHERE c.frozen = 1 OR (m.language_fits = 1 AND m.long_enough = 1)"""
+JOIN measured AS m USING (post_id) LEFT JOIN posts AS p USING (post_id) LEFT JOIN {texts_of_frozen} AS f USING (post_id)
+WHERE (p.post_id IS NOT NULL OR f.text <> '') AND (c.frozen = 1 OR (m.language_fits = 1 AND m.long_enough = 1))"""
 """Posts left by the steps before, and frozen items, which represent their cluster and precede all others.
 
 A matched post represents its near-duplicates that no query matches, and one that stays with its claim those that do not.
@@ -75,6 +77,7 @@ def groups(
     chosen: Table,
     measured: Table,
     posts: Table,
+    frozen: Table,
     others: Table | None,
     options: Cleaning,
     *,
@@ -86,9 +89,8 @@ def groups(
     if options.scope == "claim":
         stays = "frozen IN (0, 1)"
     apart = "c.place > 1" if options.one_claim_per_post else "1 = 0"
-    texts = engine.sql(
-        TEXTS.format(keys=keys, stays=stays, apart=apart), chosen=chosen, measured=measured, posts=posts
-    )
+    of_texts = TEXTS.format(keys=keys, stays=stays, apart=apart, texts_of_frozen=TEXTS_OF_FROZEN)
+    texts = engine.sql(of_texts, chosen=chosen, measured=measured, posts=posts, frozen=frozen)
     if others is not None:
         if options.scope == "claim":
             raise InputError("[cleaning] against compares whole studies", remedy='Set scope = "study"')

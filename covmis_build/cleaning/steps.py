@@ -44,14 +44,15 @@ OF_ONE_PAIR = (one_claim.STEP, language.STEP, words.STEP)
 
 BY_NAME = {step.name: step for step in (*OF_ONE_PAIR, near_duplicates.STEP, minimum.STEP)}
 
-PAIRS = pa.schema([("claim_id", tables.STRING), ("post_id", tables.STRING)])
+FROZEN = pa.schema([("claim_id", tables.STRING), ("post_id", tables.STRING), ("text", tables.STRING)])
 """The columns of the items of opened rounds."""
 OF_HITS, OF_POSTS = ("claim_id", "post_id", "kind"), ("post_id", "text", "language")
 """The columns that cleaning uses."""
 
 POSTS = """
-SELECT c.post_id, p.text, p.language
-FROM (SELECT DISTINCT post_id FROM chosen WHERE {stays}) AS c LEFT JOIN posts AS p ON p.post_id = c.post_id"""
+SELECT c.post_id, COALESCE(p.text, f.text) AS text, p.language
+FROM (SELECT DISTINCT post_id FROM chosen WHERE {stays}) AS c LEFT JOIN posts AS p ON p.post_id = c.post_id
+LEFT JOIN {texts_of_frozen} AS f ON f.post_id = c.post_id"""
 
 MEASURED = pa.schema(
     [
@@ -155,8 +156,8 @@ def clean(
 ) -> Cleaned:
     """Clean the hits. The result does not depend on row order, engine, or number of workers.
 
-    `hits` and `posts` are the tables of that name; `frozen` has claim_id and post_id of the items of opened rounds; `others`
-    are posts (post_id, text) of other corpora, whose near-duplicates are dropped.
+    `hits` and `posts` are the tables of that name; `frozen` has FROZEN of the items of opened rounds, whose text counts where
+    no query finds the post: copies of it may be found; `others` are posts (post_id, text) of other corpora, whose near-duplicates are dropped.
     """
     progress("one claim per post", 0, 0)
     pairs = engine.sql(one_claim.PAIRS, hits=hits, frozen=frozen)
@@ -164,10 +165,11 @@ def clean(
     chosen = engine.sql(one_claim.CHOSEN, pairs=pairs)
     stays = "frozen = 1 OR rank_in_post = 1" if options.one_claim_per_post else "frozen IN (0, 1)"
     progress("language and words", 0, 0)
-    left = engine.sql(POSTS.format(stays=stays), chosen=chosen, posts=posts)
+    of_posts = POSTS.format(stays=stays, texts_of_frozen=near_duplicates.TEXTS_OF_FROZEN)
+    left = engine.sql(of_posts, chosen=chosen, posts=posts, frozen=frozen)
     measured = engine.map(partial(measure, options=options, seed=seed), left, MEASURED)
     progress("near-duplicates", 0, 0)
-    groups = near_duplicates.groups(engine, chosen, measured, posts, others, options, stays=stays)
+    groups = near_duplicates.groups(engine, chosen, measured, posts, frozen, others, options, stays=stays)
     progress("posts of each claim", 0, 0)
     cases = " ".join(f"WHEN {step.drops(options)} THEN '{step.name}'" for step in OF_ONE_PAIR)
     of_claim = options.scope == "claim"

@@ -10,10 +10,10 @@ import numpy as np
 
 from covmis_build.errors import InputError
 from covmis_build.estimation.assisted import assisted_estimate, deviations, strength
-from covmis_build.estimation.calibration import calibrate_to_groups, calibrated_mean
+from covmis_build.estimation.post_strata import merged
 from covmis_build.stats.intervals import reach_of
 from covmis_build.stats.over_claims import mean_over_claims
-from covmis_build.stats.over_posts import Design, made_design, mean
+from covmis_build.stats.over_posts import Design, PostStrata, made_design, mean
 from covmis_build.tables import in_order_of
 
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ def estimate(  # noqa: PLR0913 - what is known about a sample, by name
     """Estimate the mean (or total) of values in the target population from a sample with these probabilities.
 
     `totals` is the number of units in the population (or domain): the estimate is then of the total. A mapping gives the
-    number by group, and `kinds` each unit's group: the mean is calibrated to them (groups of fewer than 20 units together).
+    number by group, and `kinds` each unit's group: weights sum to these numbers (a group with a single unit, or none, joins the
+    one nearest in size).
     `assisted_by` is a pair: predictions of the values for the sample, and for the whole population (or their mean there).
     `domain` marks the units of interest. `clusters` names each unit's claim, so that the interval is over claims instead of
     posts; with `assisted_by` it is a pair for sample and population. For the fixed-size design, `strata` (claims) were
@@ -74,7 +75,9 @@ def estimate(  # noqa: PLR0913 - what is known about a sample, by name
                 raise InputError(f"{name} do not go together with totals by group", remedy="Choose one")
         if kinds is None:
             raise InputError("totals by group need each unit's group", remedy="Name them with kinds=")
-        return _calibrated(y, drawn, totals, _groups(values, kinds, "kinds"), here, level)
+        known = {str(name): float(number) for name, number in totals.items()}
+        weighted = post_stratified(drawn, known, _groups(values, kinds, "kinds"))
+        return mean(y, weighted, domain=here, level=level)
     if assisted_by is not None:
         given = _predicted(assisted_by, values)
         figure = _assisted(y, drawn, given, here, level)
@@ -204,20 +207,17 @@ def _assisted_over_claims(
     return _with_claims(figure, y[here], drawn.weights[here], inverse, level, np.array(left_out))
 
 
-def _calibrated(
-    y: Floats,
-    drawn: Design,
-    totals: Mapping[str, float],
-    groups: NDArray[Any],
-    here: NDArray[np.bool_],
-    level: float,
-) -> Estimate:
-    """Return the mean with weights calibrated to the number of units of each group."""
-    known = {str(name): float(number) for name, number in totals.items()}
+def post_stratified(drawn: Design, known: Mapping[str, float], groups: NDArray[Any]) -> Design:
+    """Return the design with weights that sum to the known number of units of each group."""
     if unknown := sorted(set(groups) - set(known)):
         raise InputError(f"the kind '{unknown[0]}' has no total")
-    fit = calibrate_to_groups(drawn.weights, np.ones(len(y)), groups, known)
-    return calibrated_mean(y, here.astype(float), drawn, fit, n=int(here.sum()), level=level)
+    cell_of = merged({name: int((groups == name).sum()) for name in known}, known)
+    names, cells = np.unique([cell_of[name] for name in groups.tolist()], return_inverse=True)
+    sizes = np.zeros(len(names))
+    for name, number in known.items():
+        sizes[np.searchsorted(names, cell_of[name])] += number
+    factors = sizes / np.bincount(cells, drawn.weights)
+    return replace(drawn, strata=PostStrata(cells, factors[cells], np.ones(len(cells)), np.zeros(len(names))))
 
 
 def _over_claims(

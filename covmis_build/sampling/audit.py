@@ -114,6 +114,28 @@ def chances_of_checks(
     return chances
 
 
+def planned_chances(
+    groups: Sequence[Sequence[Any] | NDArray[Any]],
+    share: float,
+    per_claim: int,
+    expected: Floats | None = None,
+) -> Floats:
+    """Return each automatic label's probability of being checked: `share`, or more so that small groups are checked, too.
+
+    `groups` divide the automatic labels, such as their claims; each group has `per_claim` checks in expectation, or all of its
+    labels. `expected` is how many drawn labels each stands for, if the draw is still to come.
+
+    >>> planned_chances([["a", "a", "a", "a", "b"]], 0.25, 2).tolist()
+    [0.5, 0.5, 0.5, 0.5, 1.0]
+    """
+    chances = np.full(len(groups[0]), share)
+    for names in groups if per_claim else ():
+        _, of = np.unique(np.asarray(names), return_inverse=True)
+        sizes = np.bincount(of, expected)[of]
+        chances = np.maximum(chances, per_claim / np.maximum(sizes, per_claim))
+    return chances
+
+
 def upper_bound(checked: float, *, level: float = 0.95) -> float:
     """Return the maximum error rate that is compatible with an audit without errors.
 

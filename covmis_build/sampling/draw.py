@@ -28,6 +28,7 @@ from covmis_build.keyed import uniform
 from covmis_build.options import RANKED
 from covmis_build.records import Dropped
 from covmis_build.sampling import history, ledger
+from covmis_build.sampling.audit import planned_chances
 from covmis_build.sampling.automatic import automatic_label
 from covmis_build.sampling.certain import certain, clusters_of
 from covmis_build.sampling.designs import design_of
@@ -78,6 +79,7 @@ def sample(  # noqa: PLR0913 - what a draw depends on, by name
     *,
     seed: int,
     audit: float = 0.0,
+    audit_per_claim: int = 0,
     strata: Mapping[str, str] | None = None,
     chances: Mapping[str, float] | None = None,
     clusters: Clusters | None = None,
@@ -86,7 +88,7 @@ def sample(  # noqa: PLR0913 - what a draw depends on, by name
     """Draw from `items` (table `items`), keeping `frozen`, the items of opened rounds, unchanged.
 
     `frozen` has the columns of table `sample` and all sampled items of claims in opened rounds. `audit` is the share of automatic
-    labels that people check unknowingly. `strata` (item_id to a name, such as a month or platform) divides each kind;
+    labels that people check unknowingly, `audit_per_claim` how many of each claim and stratum (`planned_chances`). `strata` (item_id to a name, such as a month or platform) divides each kind;
     quotas are then per kind and name. `chances` has each ranked item's own probability: ranked items are added to the claim's
     target. If `items` are only those that a draw can reach (`reach.py`), `clusters` has the number of posts per claim and
     stratum, and `dropped` has the reachable ones. `opened` is the number of each claim's last draw with an opened round.
@@ -138,7 +140,7 @@ def sample(  # noqa: PLR0913 - what a draw depends on, by name
             expected.append({"claim_id": claim, "stratum": name, "kind": kind_of(name), **row, **here})
     for claim in earlier.keys() - claims.keys() - every_count.keys():
         chosen += history.closed(earlier[claim])
-    sampled = _table(chosen, pool, past, labels, seed=seed, audit=audit)
+    sampled = _table(chosen, pool, past, labels, strata, seed=seed, audit=audit, per_claim=audit_per_claim)
     taken = set(sampled["item_id"])
     return Sampled(
         sampled,
@@ -209,23 +211,42 @@ def _table(
     pool: history.Past,
     past: history.Past,
     labels: Labels,
+    strata: Mapping[str, str] | None,
     *,
     seed: int,
     audit: float,
+    per_claim: int,
 ) -> pd.DataFrame:
-    """Return the table `sample`; frozen items keep their automatic label and audit flag."""
+    """Return the table `sample`; frozen items keep their automatic label and audit."""
     rows = []
     for choice in sorted(chosen, key=lambda choice: choice.item_id):
-        item = choice.item_id
-        if item in past:
-            row = past[item]
-        else:
-            row = dict(pool[item])
-            row["automatic_label"] = automatic_label(row["kinds"], labels)
-            row["p_audit"] = audit if row["automatic_label"] else 0.0
-            row["audited"] = row["automatic_label"] != "" and uniform(seed, "audit", item) < audit
-        rows.append({**row, **choice._asdict(), "audited": bool(row["audited"])})
+        row = past.get(choice.item_id) or {
+            **pool[choice.item_id],
+            "automatic_label": automatic_label(pool[choice.item_id]["kinds"], labels),
+        }
+        rows.append({**row, **choice._asdict()})
+    chances = _chances_of_checks(rows, strata, audit, per_claim)
+    for row in rows:
+        item = row["item_id"]
+        if item not in past:
+            row["p_audit"] = chances.get(item, 0.0)
+            row["audited"] = uniform(seed, "audit", item) < row["p_audit"]
+        row["audited"] = bool(row["audited"])
     return pd.DataFrame(rows, columns=tables.SCHEMAS["sample"].names)
+
+
+def _chances_of_checks(
+    rows: list[dict[str, Any]], strata: Mapping[str, str] | None, audit: float, per_claim: int
+) -> dict[str, float]:
+    """Return the probability that people check each item's automatic label, for those that have one."""
+    automatic = [row for row in rows if row["automatic_label"]]
+    if not automatic:
+        return {}
+    groups = [[row["claim_id"] for row in automatic]]
+    if strata is not None:
+        groups.append([strata.get(row["item_id"], "") for row in automatic])
+    chances = planned_chances(groups, audit, per_claim)
+    return dict(zip((row["item_id"] for row in automatic), chances.tolist(), strict=True))
 
 
 def _dropped(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from covmis_build.options import KINDS, RANKED, TARGETS
 from covmis_build.records import independent
-from covmis_build.sampling.audit import upper_bound
+from covmis_build.sampling.audit import planned_chances, upper_bound
 from covmis_build.sampling.automatic import automatic_label
 from covmis_build.sampling.certain import Clusters, certain, clusters_of
 from covmis_build.sampling.designs import design_of
@@ -28,9 +28,11 @@ if TYPE_CHECKING:
 
 LONGEST = 600.0
 """Maximum seconds counted for a label: longer ones mean that the annotator was away."""
+FEWEST_CHECKS = 2
+"""Below it the shares of a part have words for an interval, as in `estimation.checks`."""
 COLUMNS = [
     "per_claim", "per_kind", "claims", "items", "items_sd", "certain", "certain_cost", "automatic", "audited", "by_people", "hours",
-    "half_width_pool", "half_width_claim", "design_effect", "audit_bound",
+    "few_checks", "five_checks", "half_width_pool", "half_width_claim", "design_effect", "audit_bound",
 ]  # fmt: skip
 
 
@@ -63,6 +65,8 @@ class Pool(NamedTuple):
     claim: NDArray[np.int64]
     p_claim: NDArray[np.float64]
     automatic: NDArray[np.bool_]
+    part: NDArray[np.object_] | None
+    """Each post's part of `strata_by`, if there is one."""
 
     @classmethod
     def of(cls, items: pd.DataFrame, labels: Labels, strata: Mapping[str, str] | None = None) -> Pool:
@@ -91,6 +95,7 @@ class Pool(NamedTuple):
             np.asarray(of_claim, np.int64),
             items["p_claim"].to_numpy(dtype=float),
             np.array([automatic_label(kinds, labels) != "" for kinds in items["kinds"]], dtype=bool),
+            None if strata is None else np.array([strata[item] for item in items["item_id"]], dtype=object),
         )
 
 
@@ -108,7 +113,9 @@ def costs(
 
     Half-widths are of the Hájek share of unique posts, for a label with this share everywhere: for the whole population, and for
     the median claim. `certain` clusters add `certain_cost` items. `audit_bound` is the maximum error rate of automatic labels
-    compatible with an audit without errors. Another target that is too small for the quotas gets smaller ones.
+    compatible with an audit without errors, `few_checks` the number of claims with automatic labels of which people are expected to
+    check fewer than two, `five_checks` the number of audited items with `audit_per_claim` = 5. Another target that is too small for
+    the quotas gets smaller ones.
     """
     rows = []
     for target in sorted({options.per_claim, *targets}):
@@ -133,7 +140,10 @@ def _row(
     more = float((1 - p[sure]).sum())
     p[sure] = 1.0
     machine = float(p[automatic].sum())
-    people = float(p[~automatic].sum()) + annotation.audit * machine
+    labels, checks = _checks(pool, p, annotation)
+    _, five = _checks(pool, p, replace(annotation, audit_per_claim=5))
+    audited = float(checks.sum())
+    people = float(p[~automatic].sum()) + audited
     hours = None if seconds is None else people * annotation.per_item * seconds / 3600
     # The variance of a sum of e/π for independent e with variance 1 (both designs, to first order).
     loose = ((1 / p - 1) + (1 - first)) / first**2
@@ -150,14 +160,25 @@ def _row(
         "certain": len(sure),
         "certain_cost": more,
         "automatic": machine,
-        "audited": annotation.audit * machine,
+        "audited": audited,
+        "five_checks": float(five.sum()),
+        "few_checks": int(np.sum(checks < np.minimum(FEWEST_CHECKS, labels) - 1e-9)),
         "by_people": people,
         "hours": hours,
         "half_width_pool": reach * whole,
         "half_width_claim": reach * float(np.median(each)),
         # Kish: the effect of unequal weights, without the finite population correction
         "design_effect": float(p.sum()) * float((1 / (p * first**2)).sum()) / float((1 / first).sum()) ** 2,
-        "audit_bound": upper_bound(annotation.audit * machine, level=level)
-        if annotation.audit * machine
-        else None,
+        "audit_bound": upper_bound(audited, level=level) if audited else None,
     }
+
+
+def _checks(
+    pool: Pool, p: NDArray[np.float64], annotation: Annotation
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the expected number of automatic labels of each claim that has some, and how many of them people check."""
+    here = pool.automatic
+    groups = [pool.claim[here], *([] if pool.part is None else [pool.part[here]])]
+    chances = planned_chances(groups, annotation.audit, annotation.audit_per_claim, p[here])
+    _, of = np.unique(pool.claim[here], return_inverse=True)
+    return np.bincount(of, p[here]).astype(float), np.bincount(of, chances * p[here]).astype(float)

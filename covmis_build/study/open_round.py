@@ -29,7 +29,7 @@ from covmis_build.places import DRAWS
 from covmis_build.sampling.ledger import opened, passed_claims, read_ledger
 from covmis_build.study.admit import check_admitted
 from covmis_build.study.intents import intent
-from covmis_build.study.population import pool_of
+from covmis_build.study.population import copies_of, pool_of
 from covmis_build.study.round import Round
 from covmis_build.study.round_settings import settings_of_tables
 
@@ -195,6 +195,8 @@ def _keep_population(study: OfStudy, claims: Sequence[str], number: str) -> None
     pool = pool_of(study)
     assert pool is not None
     chosen = pool[pool["claim_id"].isin(claims)]
+    copies = copies_of(study.places)
+    chosen = chosen.assign(copies=chosen["item_id"].map(lambda item: copies.get(item, [])))
     storage.write_table(study.places.rounds / number / record.POPULATION, chosen, "population")
 
 

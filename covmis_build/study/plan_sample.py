@@ -145,7 +145,22 @@ class SamplePlan(Result):
                 "pool, and in the median claim. The last column is the error rate of automatic labels that an audit of "
                 "this size leaves possible if it finds no error."
             ),
+            *self.checks_sentences,
             *self.precision.sentences,
+        ]
+
+    @property
+    def checks_sentences(self) -> list[str]:
+        """Say what the audit of automatic labels allows to say of claims."""
+        own = self.plans[self.plans["per_claim"] == self.per_claim].iloc[0]
+        if not own["few_checks"]:
+            return []
+        return [
+            (
+                f"Of {counted(int(own['few_checks']), 'claims')} people are expected to check fewer than two automatic labels: if these are "
+                "more than a tenth of a claim, its shares have words instead of intervals. [annotation] audit_per_claim = 5 checks about "
+                f"five of each claim, for {own['five_checks'] - own['audited']:,.0f} posts more."
+            )
         ]
 
 
@@ -208,6 +223,7 @@ def plan_sample(
         settings.labels,
         seed=settings.seed,
         audit=settings.annotation.audit,
+        audit_per_claim=settings.annotation.audit_per_claim,
         strata=known.strata,
         chances=ranked_chances(study.places, settings, items),
     )

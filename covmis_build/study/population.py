@@ -205,15 +205,26 @@ def _drawn_from(rounds: Sequence[RoundFolder]) -> pd.DataFrame | None:
 def _reached(
     posts: pd.DataFrame, frozen: pd.DataFrame, recorded: pd.DataFrame, places: Places
 ) -> pd.Series[bool]:
-    """Mark today's items that some draw could choose: themselves, or a post that today is a near-copy of theirs.
+    """Mark today's items that some draw could choose: themselves, or a near-copy that stood for them then, or that they stand for today.
 
     Of claims whose rounds recorded nothing (before 0.3) all are taken to be reached.
     """
     known = {*recorded["item_id"], *frozen["item_id"]}
+    if "copies" in recorded:
+        pairs = zip(recorded["claim_id"], recorded["copies"], strict=True)
+        known |= {f"{claim}|{post}" for claim, copies in pairs if copies is not None for post in copies}
     reached = posts["item_id"].isin(known) | ~posts["claim_id"].isin(set(recorded["claim_id"]))
     if reached.all() or not places.table("dropped").is_file():
         return reached
-    return reached | posts["item_id"].isin(_in_place_of(known, places))
+    copies = copies_of(places)
+    stands_for_known = pd.Series(
+        [
+            any(f"{claim}|{post}" in known for post in copies.get(item, ()))
+            for claim, item in zip(posts["claim_id"], posts["item_id"], strict=True)
+        ],
+        posts.index,
+    )
+    return reached | stands_for_known
 
 
 def _elsewhere(claims: Collection[str], places: Places) -> int:
@@ -229,11 +240,14 @@ def _elsewhere(claims: Collection[str], places: Places) -> int:
     return sum(count for claim, count in rows if claim in claims)
 
 
-def _in_place_of(items: Collection[str], places: Places) -> set[str]:
-    """Return the items that today stand for one of these, a near-copy of theirs."""
-    copies = ask(
-        "SELECT claim_id, post_id, kept_instead FROM dropped WHERE step = ?",
+def copies_of(places: Places) -> dict[str, list[str]]:
+    """Return for each item of today the posts of its claim that are near-identical to it."""
+    if not places.table("dropped").is_file():
+        return {}
+    rows = ask(
+        "SELECT claim_id, kept_instead, list(post_id ORDER BY post_id) FROM dropped WHERE step = ? AND kept_instead <> '' "
+        "GROUP BY claim_id, kept_instead",
         near_duplicates.STEP.name,
         dropped=places.table("dropped"),
     )
-    return {f"{claim}|{kept}" for claim, post, kept in copies if f"{claim}|{post}" in items}
+    return {f"{claim}|{kept}": list(copies) for claim, kept, copies in rows}

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from covmis_build import storage
 from covmis_build.archive.reader import ReadingOptions
 from covmis_build.archive.walk import archive_files
 from covmis_build.building import purge as journal
-from covmis_build.building import purging
+from covmis_build.building import purge_search, purging
 from covmis_build.engine import silent
 from covmis_build.errors import InputError
 from covmis_build.study import label_studio
@@ -32,11 +33,12 @@ def purge(
     posts: Iterable[str] = (),
     authors: Iterable[str] = (),
     outside: bool = False,
+    leave: Iterable[str | Path] = (),
     progress: Progress = silent,
 ) -> Purged:
     """Add these posts and authors to the study's list, then delete everything on it, and all unfinished purges.
 
-    Archives outside the study's folder are rewritten only with `outside`.
+    Archives outside the study's folder are rewritten only with `outside`. Files to `leave` are not named again.
     """
     places = study.places
     more = journal.read_keys([*posts, *authors])
@@ -62,17 +64,20 @@ def purge(
             locks.enter_context(storage.locked(folder / ".lock", "covmis purge"))
         for name in (".lock", ".rounds.lock", ".inputs.lock"):
             locks.enter_context(storage.locked(places.build / name, "covmis purge"))
+        if looked_at := [Path(path) for path in leave]:
+            purge_search.leave(places, looked_at)
         keys = journal.add_to_list(places.purge_csv, more)
         how = ReadingOptions.of(study.settings.retrieval)
         files = purging.files_of_archives(places)
-        unfinished = purging.find(purged, places, keys, files)
-        purging.forget(purged, places, unfinished, files, how, partial(label_studio.forget, study), progress)
-        purging.search(purged, places, unfinished)
+        unfinished = purging.find(purged, places, keys, files, how)
+        forget_tasks = partial(label_studio.forget, study)
+        traces, with_words = purging.forget(purged, places, unfinished, files, how, forget_tasks, progress)
+        purging.search(purged, places, traces, files, with_words)
         if unfinished.forget.authors:
             purging.note_nameless(purged, places, files)
-        if not purged.problems:
+        if purged.left and not purged.problems:
+            journal.keep_for_named(places, unfinished)
+        elif not purged.problems:
             storage.remove(places.purge_journal)
-        elif not any(problem.startswith(purging.BY_WORDS) for problem in purged.problems):
-            journal.keep_ids_only(places, unfinished)
     purged.posts = len(unfinished.forget.posts)
     return purged

@@ -129,7 +129,9 @@ def status(study: OfStudy) -> Status:
             *filter(None, [short]),
             *(f"{line[:1].upper()}{line[1:]}." for line in (small_claims(places) if stages["clean"] else ())),
         ],
-        next="`covmis purge`" if half_purged else next_step(study, stages, rounds, steps, differing),
+        next="`covmis purge`"
+        if half_purged and not half_purged.only_named
+        else next_step(study, stages, rounds, steps, differing),
         short_posts=short,
     )
 
@@ -262,9 +264,9 @@ def missing_items(places: Places) -> dict[str, str]:
     """Return frozen items missing in the current build. Without rounds nothing is loaded."""
     if not any(places.rounds.glob("*/items.parquet")):
         return {}
-    from covmis_build.annotation.frozen_items import frozen_pairs
+    from covmis_build.annotation.frozen_items import frozen_columns
 
-    return missing_from_build(places, frozen_pairs(places.rounds))
+    return missing_from_build(places, frozen_columns(places.rounds))
 
 
 def missing_note(missing: dict[str, str]) -> list[str]:

@@ -410,19 +410,28 @@ class Study:
         ] = (),
         authors: str | Iterable[str] = (),
         outside: Annotated[bool, About("Also rewrite archives outside the study's folder.")] = False,
+        leave: Annotated[
+            Sequence[str] | str,
+            About("A file that was named, that you have looked at, and that stays.", metavar="FILE"),
+        ] = (),
         progress: Progress = silent,
     ) -> Purged:
         """Delete posts or authors from the whole study.
 
         Takes the ids and keys in queries/purge.csv and those given here, which are put on that list, so that collecting
-        never brings them back. Models that were trained in the study are removed if they may have learned from such a post. An author key is author:x:ID, author:bsky:DID, author:masto:SERVER/NAME, or a pseudonym.
+        never brings them back. Models that were trained in the study are removed if they may have learned from such a post. Then everything below the study is searched: files of your own that hold something of it are named, not changed, and the exit code is 1 until there are none. An author key is author:x:ID, author:bsky:DID, author:masto:SERVER/NAME, or a pseudonym.
 
         Example: covmis purge x:1255000000000000000 author:x:12
         """
         from covmis_build.study.purge import purge
 
         return purge(
-            self, posts=_several(posts), authors=_several(authors), outside=outside, progress=progress
+            self,
+            posts=_several(posts),
+            authors=_several(authors),
+            outside=outside,
+            leave=_several(leave),
+            progress=progress,
         )
 
     # Files of posts

@@ -364,7 +364,10 @@ def _check_sample(
     by_rank |= set(counted.loc[counted["kind"] == RANKED, "item_id"]) - set(items["item_id"])
     told, items, counted = (frame[~frame["item_id"].isin(by_rank)] for frame in (told, items, counted))
     told = told.set_index("item_id").sort_index()
-    again = draw.sample(items, counted, settings.sampling, settings.labels, seed=seed, audit=audit)
+    per_claim = settings.annotation.audit_per_claim
+    again = draw.sample(
+        items, counted, settings.sampling, settings.labels, seed=seed, audit=audit, audit_per_claim=per_claim
+    )
     drawn = again.sample.set_index("item_id").sort_index()
     columns = ["claim_id", "kind", "p_sample", "audited", "automatic_label"]
     same = drawn.index.equals(told.index) and all(

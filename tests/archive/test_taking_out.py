@@ -80,7 +80,7 @@ def test_taken_out_or_refused(tmp_path, name, packing):
         return
     after, problems_now = posts(path)
     assert gone not in {post.post_id for post in after}
-    assert not Traces([gone]).in_file(path)
+    assert not Traces([gone]).of_file(path).ids
     assert problems_now <= problems
     lost = {post.post_id for post in before} - {post.post_id for post in after} - {gone}
     inside = {post.quote_of for post in before if post.post_id == gone}  # stood in the forgotten one alone

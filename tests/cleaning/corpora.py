@@ -7,7 +7,7 @@ import random
 import pyarrow as pa
 
 from covmis_build import tables
-from covmis_build.cleaning.steps import clean
+from covmis_build.cleaning.steps import FROZEN, clean
 from covmis_build.engine import open_engine
 from covmis_build.options import KINDS
 
@@ -35,8 +35,8 @@ def post(post_id, text=LONG, language="en"):
     return {"post_id": post_id, "platform": "x", "native_id": post_id[2:], "text": text, "language": language}
 
 
-def frozen_item(claim, post_id):
-    return {"claim_id": claim, "post_id": post_id}
+def frozen_item(claim, post_id, text=""):
+    return {"claim_id": claim, "post_id": post_id, "text": text}
 
 
 def generated(n, seed=0):
@@ -65,7 +65,7 @@ def cleaned(hits, posts, options, frozen=(), seed=1, engine="duckdb", others=Non
             opened,
             opened.table(full(hits, "hits")),
             opened.table(full(posts, "posts")),
-            opened.table(full(list(frozen), "items").select(["claim_id", "post_id"])),
+            opened.table(pa.Table.from_pylist(list(frozen), FROZEN)),
             options,
             seed=seed,
             others=None if others is None else opened.table(others),

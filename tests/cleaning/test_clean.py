@@ -177,14 +177,13 @@ def test_greedy_keeps_what_only_a_chain_connects():
 @pytest.mark.parametrize("scope", ["study", "claim"])
 def test_frozen_items_represent_what_is_found_today(scope):
     posts = [post(f"x:{k}", distinct(k)) for k in range(6)]
-    posts += [post("x:copy", distinct(0)), post("x:gone", distinct(9)), post("x:again", distinct(9))]
-    posts += [post("x:de", distinct(10), "de"), post("x:lost", distinct(11))]
+    posts += [post("x:copy", distinct(0)), post("x:again", distinct(9)), post("x:de", distinct(10), "de")]
     hits = [hit("a", f"x:{k}", "title") for k in range(6)] + [hit("b", "x:2"), hit("b", "x:3", "title")]
     hits += [hit("a", "x:copy"), hit("a", "x:again", "news_url"), hit("a", "x:de")]
     frozen = [
         frozen_item("a", "x:0"), frozen_item("a", "x:copy"),  # one group, since the settings changed
-        frozen_item("a", "x:gone"),  # no query finds it, but a copy of it
-        frozen_item("a", "x:de"), frozen_item("a", "x:lost"),  # another language; found no more
+        frozen_item("a", "x:gone", distinct(9)),  # no query finds it, but a copy of it
+        frozen_item("a", "x:de"), frozen_item("a", "x:lost", distinct(11)),  # another language; found no more
         frozen_item("b", "x:1"), frozen_item("b", "x:2"),  # found for a alone; for both
     ]  # fmt: skip
     items, dropped, _ = cleaned(hits, posts, replace(ALL, scope=scope), frozen=frozen)
@@ -251,7 +250,7 @@ def test_progress_is_told():
     with open_engine() as engine:
         args = [
             engine.table(full(some, name))
-            for some, name in (([hit("a", "x:1")], "hits"), ([post("x:1")], "posts"), ([], "items"))
+            for some, name in (([hit("a", "x:1")], "hits"), ([post("x:1")], "posts"), ([], "frozen"))
         ]
         clean(engine, *args, ALL, seed=1, progress=lambda *step: told.append(step[0]))
     assert told == [

@@ -1,5 +1,5 @@
 # Estimates of R's survey package for every sample in a folder: a line each of design, figure, value, standard error.
-# NAME.sample.csv has a row an item (p, y, x, f, d, kind; N and F, the pool's size and its sum of f, the same in every row),
+# NAME.sample.csv has a row an item (p, y, x, d, kind; K, the number of posts of the kind),
 # NAME.joint.csv, where there is one, the joint probabilities. NAME.replicates.csv has y, part, weight, weight_1, weight_2 …
 # and `type` and `scale`, the same in every row.
 suppressPackageStartupMessages(library(survey))
@@ -29,14 +29,14 @@ for (path in Sys.glob(file.path(folder, "*.sample.csv"))) {
   for (.kind in sort(unique(rows$kind))) { # a name that no column has: update() and subset() look there first
     told(name, paste("kind", .kind), svymean(~y, subset(design, kind == .kind)))
   }
-  # survey 4.1.1 leaves the calibration out of a PPS design's standard errors: they are those of the residuals here
+  # survey 4.1.1 leaves post-stratification out of a PPS design's standard errors: they are those of the residuals here
   w <- weights(design)
-  greg <- calibrate(design, ~f, c(`(Intercept)` = rows$N[1], f = rows$F[1]))
-  g <- weights(greg) / w
-  value <- sum(w * g * rows$y)
-  rows$e <- g * residuals(lm(y ~ f, data = rows, weights = w))
-  residual <- update(design, e = rows$e)
-  say(name, "greg", value, SE(svytotal(~e, residual))[1])
+  known <- aggregate(K ~ kind, data = rows, FUN = function(k) k[1])
+  sizes <- postStratify(design, ~kind, data.frame(kind = known$kind, Freq = known$K))
+  g <- weights(sizes) / w
+  .e <- g * (rows$y - ave(w * rows$y, rows$kind, FUN = sum) / ave(w, rows$kind, FUN = sum))
+  residual <- update(design, e = .e)
+  say(name, "sizes", sum(w * g * rows$y), SE(svytotal(~e, residual))[1])
 }
 for (path in Sys.glob(file.path(folder, "*.replicates.csv"))) {
   name <- sub(".replicates.csv", "", basename(path), fixed = TRUE)

@@ -162,6 +162,70 @@ def test_posts_found_since_have_no_chance_until_a_round_draws_from_them(study, f
     assert pool_row(figures)["population"] < float((1 / study.items["p_claim"]).sum())
 
 
+VIRAL = """title = "Copies"
+[[retrieval.columns]]
+files = "posts.csv"
+platform = "made"
+id = "id"
+text = "text"
+created_at = "time"
+[cleaning]
+languages = []
+undetermined = "keep"
+minimum_posts = 6
+similar_words = "unicode"
+[sampling]
+per_claim = 10
+per_kind = 0
+certain = false
+[annotation]
+annotators = ["a1"]
+per_item = 1
+channel = "csv"
+"""
+
+
+def test_a_copy_that_stands_for_an_undrawn_post_had_its_chance(tmp_path):
+    """Forty texts, each posted with one word of the query, then with the other: without the first word copies stand for all."""
+    folder, words = (
+        tmp_path / "study",
+        ["ba", "de", "fi", "go", "lu", "ma", "ne", "pi", "ro", "su", "ta", "ve", "wi", "xo", "yu"],
+    )
+    (folder / "annotation").mkdir(parents=True)
+    (folder / "data" / "archive").mkdir(parents=True)
+    (folder / "study.toml").write_text(VIRAL)
+    (folder / "annotation" / "guideline.md").write_text("\n".join(f"- **{label}**: yes." for label in LABELS))
+    rows = ["id,text,time"]
+    for number in range(80):
+        text = " ".join(f"{words[(number % 40 + 7 * at) % 15]}{words[at]}{number % 40}" for at in range(14))
+        word = "early" if number < 40 else "later"
+        rows.append(f"{number},{word} {text},2020-04-{1 + number // 40:02}")
+    (folder / "data" / "archive" / "posts.csv").write_text("\n".join(rows))
+    study = open_study(folder)
+    study.places.claims_csv.parent.mkdir(exist_ok=True)
+    study.places.claims_csv.write_text("claim_id,text,keywords\n1,A claim is true.,early OR later\n")
+    study.run()
+    assert set(study.items["group_size"]) == {2}
+    round_ = study.open_round(1)
+    round_.push()
+    for sheet in round_.folder.sheets.glob("*.csv"):
+        fill(sheet, said)
+    round_.pull()
+    before = study.estimate()
+    change_claims(study, lambda row: row | {"keywords": "later"})
+    study.run()
+    after = study.estimate()
+    print(after.warnings, after.methods)
+    assert not any("had no chance" in note for note in after.warnings)
+    assert (
+        pool_row(after)[["share", "n", "population"]].tolist()
+        == pool_row(before)[["share", "n", "population"]].tolist()
+    )
+    assert pool_row(after)["population"] == 40
+    study.purge(posts="made:41")
+    assert not any("made:41" in (posts or []) for posts in round_.folder.population()["copies"])
+
+
 def test_the_share_of_the_pool_is_that_of_its_cells(study):
     assert pool_row(study.estimate())["share"] == pytest.approx(by_hand(study))
 

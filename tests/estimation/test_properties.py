@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from covmis_build.estimation import estimate
 from covmis_build.estimation.assisted import assisted_estimate
-from covmis_build.estimation.calibration import calibrate
 from covmis_build.estimation.shares import estimates
 from covmis_build.options import Sampling
 from covmis_build.stats.intervals import interval
@@ -63,19 +62,6 @@ def test_predictions_that_are_not_used_give_the_plain_share(units, pool_mean, st
         not found.low > plain.low + 2e-6
     )  # a share at its bound is taken for one just inside where something varies
     assert not found.high < plain.high - 2e-6
-
-
-@given(samples, st.floats(0.5, 2), st.floats(0.5, 2))
-@settings(max_examples=50)
-def test_calibrated_weights_meet_the_totals(units, by_number, by_size):
-    """(d)"""
-    _, pi, sizes = (np.array(column, float) for column in zip(*units, strict=True))
-    if np.ptp(sizes) == 0:
-        return
-    columns = np.column_stack([np.ones(len(pi)), sizes])
-    totals = np.array([by_number, by_size]) * ((1 / pi) @ columns)
-    fit = calibrate(1 / pi, columns, totals)
-    assert (fit.factors / pi) @ columns == pytest.approx(totals, rel=1e-9)
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(4, 1e6), st.floats(0.5, 0.999))

@@ -1,4 +1,4 @@
-"""R's survey package itself: our totals, means, domains, ratios and calibrated totals of random designs, and replicates."""
+"""R's survey package itself: our totals, means, domains, ratios and totals with known sizes of random designs, and replicates."""
 
 from __future__ import annotations
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from covmis_build.estimation.calibration import calibrate
 from covmis_build.estimation.replicates import replicate_error, replicate_weights
 from covmis_build.sampling.inclusion import allocate, joint_probabilities
-from covmis_build.stats.over_posts import made_design, mean, total
+from covmis_build.stats.over_posts import PostStrata, made_design, mean, total
 from tests.services import r
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ Figures = dict[tuple[str, str], tuple[float, float]]
 
 
 def write_sample(folder: Path, name: str, rows: pd.DataFrame, joint: np.ndarray | None = None) -> None:
-    """One design: p, y, x, f, d, kind, N, F; and its joint probabilities."""
+    """One design: p, y, x, d, kind, K (posts of the kind); and its joint probabilities."""
     rows.to_csv(folder / f"{name}.sample.csv", index=False, float_format="%.17g")
     if joint is not None:
         lines = (",".join(repr(float(cell)) for cell in row) for row in joint)
@@ -65,10 +65,11 @@ def a_sample(chance: np.random.Generator, design: str) -> tuple[pd.DataFrame, np
     rows = pd.concat(parts, ignore_index=True)
     n = len(rows)
     rows = rows.assign(
-        y=chance.integers(0, 2, n), x=1.0 + chance.geometric(0.4, n), f=chance.random(n).round(4),
-        d=(chance.random(n) < 0.6).astype(int), N=round(float((1 / rows["p"]).sum()) * 1.1, 2),
+        y=chance.integers(0, 2, n), x=1.0 + chance.geometric(0.4, n), d=(chance.random(n) < 0.6).astype(int),
     )  # fmt: skip
-    rows["F"] = round(float((rows["f"] / rows["p"]).sum()) * 1.05, 3)
+    rows["K"] = rows.groupby("kind")["p"].transform(
+        lambda p: round(float((1 / p).sum()) * (1 + len(p) % 4 / 10), 2)
+    )
     if design == "poisson":
         return rows, None
     joint = np.outer(rows["p"], rows["p"])
@@ -82,7 +83,7 @@ def a_sample(chance: np.random.Generator, design: str) -> tuple[pd.DataFrame, np
 
 def ours(rows: pd.DataFrame, design: str, joint: np.ndarray | None) -> Iterator[tuple[str, float, float]]:
     """The figures that survey.R gives: name, value, standard error."""
-    y, x, f, p, d = (rows[name].to_numpy(float) for name in ("y", "x", "f", "p", "d"))
+    y, x, p, d = (rows[name].to_numpy(float) for name in ("y", "x", "p", "d"))
     drawn = made_design(p, design=design, joint=joint)
     value, variance = total(y, drawn)
     yield "total", value, variance**0.5
@@ -92,11 +93,11 @@ def ours(rows: pd.DataFrame, design: str, joint: np.ndarray | None) -> Iterator[
         yield name, found.value, found.standard_error
     copies = mean(y, drawn, sizes=x)
     yield "copies", copies.value, copies.standard_error
-    known = np.array([rows["N"][0], rows["F"][0]])
-    fit = calibrate(drawn.weights, np.column_stack([np.ones(len(y)), f]), known)
-    yield (
-        "greg", float(np.sum(drawn.weights * fit.factors * y)), drawn.variance(fit.residual(y) * fit.factors) ** 0.5
-    )  # fmt: skip
+    names, cells = np.unique(rows["kind"], return_inverse=True)
+    factors = rows["K"].to_numpy() / np.bincount(cells, drawn.weights)[cells]
+    strata = PostStrata(cells, factors, np.ones(len(y)), np.zeros(len(names)))
+    value, variance = total(y, replace(drawn, strata=strata))
+    yield "sizes", value, variance**0.5
 
 
 def replicates(rows: pd.DataFrame, bootstrap: int) -> Iterator[tuple[str, float, float]]:

@@ -29,9 +29,20 @@ claim = st.fixed_dictionaries(
 )
 
 
-def draw(items, frozen=NOTHING, *, seed=5, audit=0.0, labels=None, strata=None, opened=None, **options):
+def draw(
+    items,
+    frozen=NOTHING,
+    *,
+    seed=5,
+    audit=0.0,
+    audit_per_claim=0,
+    labels=None,
+    strata=None,
+    opened=None,
+    **options,
+):
     return sample(
-        items, frozen, Sampling(**options), labels or Labels(), seed=seed, audit=audit, strata=strata, opened=opened
+        items, frozen, Sampling(**options), labels or Labels(), seed=seed, audit=audit, audit_per_claim=audit_per_claim, strata=strata, opened=opened
     )  # fmt: skip
 
 
@@ -124,6 +135,24 @@ def test_frozen_items_are_drawn_once(make_items, design):
     again = draw(items, first.sample, design=design, audit=0.3)
     pd.testing.assert_frame_equal(first.sample, again.sample)
     assert again.expected["frozen"].sum() == len(first.sample)
+
+
+def test_checks_are_planned_for_each_claim_and_part(make_items):
+    """About five of each, or all; what a round froze keeps its probability."""
+    items, labels = make_items(COUNTS), Labels(automatic={"title": "favor"})
+    strata = {item: "rare" if item.endswith("7") else "often" for item in items["item_id"]}
+    first = draw(items, audit=0.1, labels=labels).sample
+    drawn = draw(items, audit=0.1, audit_per_claim=5, labels=labels, strata=strata).sample
+    rule = drawn[drawn["automatic_label"] != ""]
+    sizes = rule.groupby("claim_id")["item_id"].transform("size")
+    parts = rule["item_id"].map(strata)
+    of_part = parts.map(parts.value_counts())
+    wanted = np.maximum(0.1, np.maximum(5 / np.maximum(sizes, 5), 5 / np.maximum(of_part, 5)))
+    assert rule["p_audit"].tolist() == pytest.approx(wanted.tolist())
+    assert (rule["p_audit"] > 0.1).any()
+    assert (drawn.loc[drawn["automatic_label"] == "", "p_audit"] == 0).all()
+    kept = draw(items, first, audit=0.1, audit_per_claim=5, labels=labels).sample
+    assert kept["p_audit"].tolist() == first["p_audit"].tolist()
 
 
 @pytest.mark.parametrize("design", DESIGNS)

@@ -45,6 +45,28 @@ def test_more_posts_cost_hours_and_narrow_intervals(make_items):
     assert found.loc[12, "per_kind"] == 3
 
 
+def test_checks_of_automatic_labels_are_planned_by_claim(make_items):
+    items = make_items(COUNTS)
+    pool = Pool.of(items, Labels())
+    row, more = (
+        costs(pool, Sampling(), Annotation(audit_per_claim=number)).set_index("per_claim").loc[24]
+        for number in (0, 4)
+    )
+    assert (row["few_checks"], more["few_checks"]) == (6, 0)
+    counts = [
+        draw_of["audited"].sum()
+        for seed in range(60)
+        for draw_of in [
+            sample(
+                items, tables.empty("sample"), Sampling(), Labels(), seed=seed, audit=0.05, audit_per_claim=4
+            ).sample
+        ]
+    ]
+    assert np.mean(counts) == pytest.approx(more["audited"], rel=0.1)
+    assert more["by_people"] - row["by_people"] == pytest.approx(more["audited"] - row["audited"])
+    assert row["five_checks"] == more["five_checks"] > more["audited"]
+
+
 def test_the_design_effect_is_that_of_weights_alone(make_items):
     """That all posts are drawn makes labels more precise here, and not fewer of them enough for a larger pool."""
     found, items = planned(make_items, targets=(24, 10_000)), make_items(COUNTS)

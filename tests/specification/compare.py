@@ -19,6 +19,7 @@ from tests.specification import (
     agreement,
     annotation,
     archive,
+    chance,
     cleaning,
     estimates,
     matching,
@@ -171,12 +172,24 @@ def compare_sampling(study, plan, posts, result):
     settings, seed = plan.settings, plan.settings["seed"]
     items, times = items_of(study), {name: post.created_at for name, post in posts.items()}
     p_sample, draws = sampling.draw(seed, items, times, settings["sampling"])
-    ours = {}
+    ours, by = {}, settings["sampling"]["strata_by"]
+    rule = {
+        name: sampling.automatic_label(items[name].kinds, settings["labels"]["automatic"])
+        for name in p_sample
+    }
+    part_of = {
+        name: sampling.stratum(items[name], times[items[name].post_id], by).partition(" / ")[2]
+        for name in rule
+    }
+    of_claims = Counter(items[name].claim_id for name in rule if rule[name])
+    of_parts = Counter(part_of[name] for name in rule if rule[name])
     for name, p in p_sample.items():
-        label = sampling.automatic_label(items[name].kinds, settings["labels"]["automatic"])
-        share = settings["annotation"]["audit"]
-        audited = sampling.audited(seed, name, label, share)
-        ours[name] = p, "1", settings["sampling"]["design"], label, audited, share if label else 0.0
+        sizes = of_claims[items[name].claim_id], of_parts[part_of[name]] if by else 1e9
+        check = sampling.audit(
+            rule[name], *(settings["annotation"][key] for key in ("audit", "audit_per_claim")), sizes
+        )
+        audited = chance.number(seed, "audit", name) < check
+        ours[name] = p, "1", settings["sampling"]["design"], rule[name], audited, check
     columns = ("p_sample", "draw", "design", "automatic_label", "audited", "p_audit")
     result.rows("sample", cells(study.sample, "item_id", *columns), ours)
     table = pd.read_parquet(study.places.table("draws"))

@@ -115,6 +115,6 @@ def automatic_label(kinds, rule):
     return labels.pop() if len(labels) == 1 else ""
 
 
-def audited(seed, item, label, share):
-    """Whether people check an automatic label. [guides/sampling]"""
-    return label != "" and number(seed, "audit", item) < share
+def audit(label, share, per_claim, sizes):
+    """The probability that people check a sampled automatic label; `sizes` are the numbers of its claim and part. [guides/sampling]"""
+    return max(share, *(per_claim / max(size, per_claim, 1) for size in sizes)) if label else 0.0

@@ -318,6 +318,7 @@ def make_settings(r, seed):
             "per_item": r.choice([2, 2, len(people)]),
             "claims_per_round": r.choice([2, 12]),
             "audit": r.choice([0.05, 0.5]),
+            "audit_per_claim": [0, 2, 5][seed % 3],
             "order_of_items": r.choice(["claim", "mixed"]),
             "channel": "csv",
         },
