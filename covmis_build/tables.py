@@ -191,6 +191,16 @@ def column(values: Sequence[Any] | NDArray[Any], kind: pa.DataType) -> pa.Array:
     return pa.Array.from_buffers(kind, len(values), [valid, pa.py_buffer(numbers)])
 
 
+def blank(rows: int, kind: pa.DataType) -> pa.Array:
+    """Return a column of so many empty texts or lists."""
+    import numpy as np
+
+    offsets = pa.py_buffer(np.zeros(rows + 1, np.int32))
+    if pa.types.is_list(kind):
+        return pa.ListArray.from_buffers(kind, rows, [None, offsets], children=[column([], kind.value_type)])
+    return pa.StringArray.from_buffers(rows, offsets, pa.py_buffer(b""))
+
+
 def without_rows(schema: pa.Schema) -> pa.Table:
     """Return a table with these columns; Arrow's own loads pandas."""
     return pa.Table.from_arrays([column([], kind) for kind in schema.types], schema=schema)

@@ -74,6 +74,17 @@ class Group(NamedTuple):
     end: int
 
 
+def groups_of(parts: Iterable[Path]) -> list[Group]:
+    """Return the row groups of these parts, whose files are checked."""
+    groups, end = list[Group](), 0
+    for part in parts:
+        with checked_parquet.reading(part) as file:
+            for number in range(file.num_row_groups):
+                first, end = end, end + file.metadata.row_group(number).num_rows
+                groups.append(Group(part, number, first, end))
+    return groups
+
+
 def rows_of(group: Group, columns: Sequence[str]) -> pa.Table:
     """Read these columns of a row group, including rows that do not count."""
     with checked_parquet.reading(group.part, whole=False) as file:  # `CountedPosts` has checked it
@@ -99,15 +110,13 @@ class CountedPosts:
         """`older` has the rows (part, row) that do not count because another copy of their post does."""
         self.parts, self.unread = list(parts), list(unread)
         """`unread` says what of the archive is not in it because it could not be read."""
-        self.groups, self._begins = list[Group](), list[int]()
+        self.groups, self._begins = groups_of(self.parts), list[int]()
         flags, end = [np.empty(0, bool)], 0
         for part in self.parts:
             self._begins.append(end)
             with checked_parquet.reading(part) as file:
                 flags.append(counting.flags(file.read(counting.columns, use_threads=False)))
-                for number in range(file.num_row_groups):
-                    first, end = end, end + file.metadata.row_group(number).num_rows
-                    self.groups.append(Group(part, number, first, end))
+            end += len(flags[-1])
         self.counts = np.concatenate(flags)
         """Of each row whether it counts."""
         self.counts[self.at(older)] = False
