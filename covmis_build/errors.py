@@ -8,6 +8,7 @@ CovmisError
 │   ├── StaleTables  tables of other settings or files than today's
 │   ├── DamagedTable a table that is not what was written
 │   ├── UnfinishedPurge  a purge has begun and not ended
+│   ├── InUse        another process changes the same files now
 │   ├── UnknownName  a name that nothing has
 │   └── MissingExtra an optional part is not installed
 └── ServiceError     an outside service failed                  exit code 3
@@ -39,6 +40,7 @@ class Code(StrEnum):
     BROKEN_IDS = "broken_ids"
     STALE_TABLES = "stale_tables"
     DAMAGED_TABLE = "damaged_table"
+    IN_USE = "in_use"
     UNKNOWN_NAME = "unknown_name"
     MISSING_EXTRA = "missing_extra"
     SERVICE_FAILED = "service_failed"
@@ -100,6 +102,12 @@ class StaleTables(InputError):
     """Tables of data/build that do not match the current settings or files."""
 
     code = Code.STALE_TABLES
+
+
+class InUse(InputError):
+    """Another process changes the same files now: the same may work a moment later."""
+
+    code = Code.IN_USE
 
 
 class DamagedTable(InputError):

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from covmis_build.addresses import Address
-from covmis_build.errors import MADE_AGAIN, InputError
+from covmis_build.errors import MADE_AGAIN, InputError, InUse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -308,7 +308,7 @@ def locked(path: Path, what: str, of: str = "the study") -> Iterator[None]:
         if not _try_lock(file.fileno()):
             file.seek(0)
             holder = file.read().strip() or "another process"
-            raise InputError(f"{of} is in use by {holder}", remedy="Wait for it to end, or end it")
+            raise InUse(f"{of} is in use by {holder}", remedy="Wait for it to end, or end it")
         file.truncate(0)
         since = dt.datetime.now(dt.UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
         file.write(f"`{what}` (process {os.getpid()} on {socket.gethostname()}, since {since})")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from covmis_build.annotation.adjudication import Settlement
     from covmis_build.annotation.agreement import Agreement
+    from covmis_build.annotation.channels.offline import Taken
     from covmis_build.annotation.decide import Disagreement, Disagreements
     from covmis_build.annotation.importing import ImportedLabels
     from covmis_build.annotation.next_decision import NextDecision
@@ -52,6 +54,10 @@ class Reopened(Result):
         """Return how many they are, and how the round is closed again."""
         count = counted(len(self.reopened), "posts")
         return [f"Round {self.round}: {count} open again. `covmis round seal` closes it again."]
+
+
+class NoWork(InputError):
+    """There is nothing that this person can answer in this round, or not any more."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -141,9 +147,7 @@ class Round(Result):
         Example: covmis round push --channel html
         """
         from covmis_build.annotation import push
-        from covmis_build.annotation.guideline import read_guideline
         from covmis_build.annotation.machines import predictions_path
-        from covmis_build.annotation.relevance import GUIDELINE
         from covmis_build.study import label_studio
         from covmis_build.study.admit import check_admitted
 
@@ -151,23 +155,19 @@ class Round(Result):
         with self.study.locked_rounds("covmis round push"):
             record.refuse_sealed(self.folder)
             check_admitted(self.study)
-            way, guideline, folder = self._channel(channel), GUIDELINE, self.folder
+            way = self._channel(channel)
             if page_size and way != Channel.HTML:
                 raise InputError(
                     f"page_size (--page-size) is for offline pages, not {way}",
                     remedy="Use channel = html (--channel html)",
                 )
-            if not folder.asks_relevance:
-                guideline = read_guideline(self.study.places.guideline)
-                folder = record.raise_per_item(folder, self.study.settings.annotation.per_item)
             with (
                 label_studio.connected(self.study) if way == Channel.LABEL_STUDIO else nullcontext() as server
             ):
-                if folder.checks:
-                    record.note_sent(folder.checks, guideline, now=storage.moment())
-                kept = folder.folder / "guideline.md"
-                renewed = [kept] if kept.exists() and kept.read_text("utf-8") != guideline else []
-                folder = record.note_sent(folder, guideline, now=storage.moment())
+                kept = self.folder.folder / "guideline.md"
+                before = kept.read_text("utf-8") if kept.exists() else None
+                folder, guideline = self._send()
+                renewed = [kept] if before not in {None, guideline} else []
                 work = rounds.sent(self.study.settings, folder)
                 files = {
                     code: self.study.places.relative(predictions_path(folder, code))
@@ -187,6 +187,19 @@ class Round(Result):
                         folder, people, title=title, guideline=guideline, page_size=page_size
                     )
                 return replace(sent, written=tuple(map(self.study.places.relative, [*renewed, *written])))
+
+    def _send(self) -> tuple[RoundFolder, str]:
+        """Note that the round goes out now: to today's number of people a post, with today's guideline, which is returned."""
+        from covmis_build.annotation.guideline import read_guideline
+        from covmis_build.annotation.relevance import GUIDELINE
+
+        folder, guideline, now = self.folder, GUIDELINE, storage.moment()
+        if not folder.asks_relevance:
+            guideline = read_guideline(self.study.places.guideline)
+            folder = record.raise_per_item(folder, self.study.settings.annotation.per_item)
+        if folder.checks:
+            record.note_sent(folder.checks, guideline, now=now)
+        return record.note_sent(folder, guideline, now=now), guideline
 
     def pull(
         self,
@@ -280,10 +293,24 @@ class Round(Result):
                 yes=yes,
             )
 
-    def label_page(self, annotator: str, *, save: str, back: str) -> str:
-        """Return an annotator's offline page for the workbench, with the answers so far. New answers go to `save`.
+    def send_by_links(self) -> Round:
+        """Note that people get this round by their links (`covmis open --team`), with the guideline as it is now.
 
-        Requires `push(channel="html")`.
+        Safe to repeat. Writes no sheets.
+        """
+        from covmis_build.study.admit import check_admitted
+
+        self._refuse_checks()
+        with self.study.locked_rounds("covmis open --team"):
+            record.refuse_sealed(self.folder)
+            check_admitted(self.study)
+            self._send()
+        return self
+
+    def label_page(self, annotator: str, *, save: str, back: str = "", by_link: bool = False) -> str:
+        """Return an annotator's page as it is served, with the answers so far. New answers go to `save`.
+
+        Requires that the round was sent: `push(channel="html")` or `send_by_links()`.
         """
         from covmis_build.annotation.channels.offline import given_answers, offline_page
 
@@ -291,7 +318,7 @@ class Round(Result):
         answers = given_answers(self._answers_file(annotator), annotator, self.folder.answers())
         return offline_page(
             self.folder.asked(),
-            self._work_of(annotator),
+            self._open_to(annotator),
             annotator,
             self.folder.scheme,
             self.number,
@@ -299,32 +326,58 @@ class Round(Result):
             guideline=(self.folder.folder / "guideline.md").read_text("utf-8"),
             save=save,
             back=back,
+            by_link=by_link,
             given=answers,
         )
 
-    def take_answers(self, annotator: str, answers: Sequence[Any]) -> Pulled:
-        """Save answers of the label page in sheets/CODE-NNN.json, like an export of the page, and pull that file."""
-        from covmis_build.annotation.channels.offline import keep_answers
+    def take_answers(self, annotator: str, answers: Sequence[Any]) -> Taken:
+        """Save answers of a served page in sheets/CODE-NNN.json, like an export of the page, and pull that file.
+
+        What was answered is on disk and in the record when this returns. Answers that do not fit are refused one by one.
+        """
+        from covmis_build.annotation.channels.offline import (
+            Taken,
+            counting_instead,
+            given_answers,
+            keep_answers,
+            why_not,
+        )
         from covmis_build.annotation.frozen_items import by_item
         from covmis_build.annotation.pull import pull_files
 
         with self.study.locked_rounds("covmis round pull"):
-            record.refuse_sealed(self.folder)
-            path, frozen = self._answers_file(annotator), by_item(self.folder.asked())
-            items = {item: frozen[item] for item in self._work_of(annotator)}
-            keep_answers(path, annotator, self.number, items, answers)
-            return pull_files(self.folder, [annotator], [path], now=storage.moment())
+            folder = self.folder
+            record.refuse_sealed(folder)
+            path, frozen = self._answers_file(annotator), by_item(folder.asked())
+            items = {item: frozen[item] for item in self._open_to(annotator)}
+            fits = partial(why_not, items=items, number=self.number, scheme=folder.scheme)
+            refused = keep_answers(path, annotator, self.number, answers, fits)
+            if path.exists():
+                pull_files(folder, [annotator], [path], now=storage.moment())
+            given = given_answers(path, annotator, self.folder.answers())
+            taken = [row for row in answers if row["id"] not in refused]
+            return Taken(counting_instead(given, taken), refused)
+
+    def open_items(self) -> dict[str, list[str]]:
+        """Return the items that each person may answer now, in their order: of a reopened round, the reopened ones."""
+        folder = self.folder
+        record.refuse_sealed(folder)
+        work, again = rounds.sent(self.study.settings, folder), folder.reopened
+        return {
+            code: [item for item in items if not again or item in again]
+            for code, items in work.items()
+            if not is_machine(code)
+        }
 
     def _answers_file(self, annotator: str) -> Path:
         return self.folder.sheets / f"{annotator}-{self.number}.json"
 
-    def _work_of(self, annotator: str) -> list[str]:
-        """Return an annotator's items in order."""
-        work = rounds.sent(self.study.settings, self.folder)
-        if is_machine(annotator) or not work.get(annotator):
-            raise InputError(
-                f"round {self.number} has no work for '{annotator}'",
-                remedy=f"Annotators: {', '.join(code for code in work if not is_machine(code))}",
+    def _open_to(self, annotator: str) -> list[str]:
+        work = self.open_items()
+        if not work.get(annotator):
+            raise NoWork(
+                f"round {self.number} has no posts for '{annotator}', or not any more",
+                remedy=f"Annotators: {', '.join(code for code, items in work.items() if items)}",
             )
         return work[annotator]
 

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from covmis_build.study.hydrate import Hydration
     from covmis_build.study.import_posts import ImportedPosts
     from covmis_build.study.keywords import SavedKeywords
+    from covmis_build.study.links import Links
     from covmis_build.study.look import Look
     from covmis_build.study.plan_sample import SamplePlan
     from covmis_build.study.prompt import Questions
@@ -847,6 +848,28 @@ class Study:
         from covmis_build.study.rounds import merge
 
         return merge(self, Path(other))
+
+    def links(
+        self,
+        *,
+        new: Annotated[
+            Iterable[str] | str,
+            About("Make a link for this annotator; an earlier one is closed.", metavar="CODE"),
+        ] = (),
+        close: Annotated[
+            Iterable[str] | str, About("Close this annotator's link: nobody gets in with it.", metavar="CODE")
+        ] = (),
+    ) -> Links:
+        """List the annotators' links, make new ones, close them.
+
+        `covmis open --team` serves them, and makes one for each annotator who has none. A new link is shown once: covmis keeps
+        only its hash. Answers that were given through a link stay when it is closed.
+
+        Example: covmis round links --close a2
+        """
+        from covmis_build.study.links import links
+
+        return links(self, _several(new), _several(close))
 
     def check_guideline(
         self,

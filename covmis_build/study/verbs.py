@@ -148,6 +148,7 @@ VERBS = {
     "round reopen": Verb(f"{_ROUND}reopen"),
     "round relabel": Verb(f"{_STUDY}relabel"),
     "round discard": Verb(f"{_STUDY}discard_round"),
+    "round links": Verb(f"{_STUDY}links"),
     "round merge": Verb(f"{_STUDY}merge"),
     "round verify": Verb(f"{_STUDY}verify_rounds"),
     "agreement": Verb("annotation.report_files:agreement_of_file"),

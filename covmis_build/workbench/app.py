@@ -21,6 +21,7 @@ from covmis_build.workbench import (
     claims,
     flow,
     label,
+    links,
     overview,
     plan,
     posts,
@@ -45,7 +46,7 @@ LISTENING = 0.2
 
 
 def application(folder: Path, port: int, *, read_only: bool = False) -> Guard:
-    """The workbench of a study, for requests to this port; `.token` is the secret of the first address."""
+    """The workbench of a study, for requests to this port; `.entrance` has the codes that open it."""
     app = Starlette(
         routes=[
             Route("/", overview.overview),
@@ -68,6 +69,9 @@ def application(folder: Path, port: int, *, read_only: bool = False) -> Guard:
             Route("/rounds/{number}/label", label.begin, methods=["POST"]),
             Route("/rounds/{number}/label/{annotator}", label.label),
             Route("/rounds/{number}/label/{annotator}", label.save, methods=["POST"]),
+            Route("/links", links.links),
+            Route("/links", links.change, methods=["POST"]),
+            Route("/links/sheet", links.sheet),
             Route("/results", results.results),
             Route("/results/{name:path}", results.add, methods=["PUT"]),
             Route("/settings", settings.settings),
@@ -148,7 +152,10 @@ def serve(guard: Guard, listener: socket.socket) -> None:
         with suppress(KeyboardInterrupt):  # how people end it
             uvicorn.Server(config).run(sockets=[listener])
     finally:
+        guard.entrance.close()
         guard.bench.jobs.end()
+        if guard.bench.team:
+            guard.bench.team.stop()
         for what in list(guard.bench.dropped):
             guard.bench.forget(what)
 

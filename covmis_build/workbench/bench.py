@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from covmis_build.study.round import Round
     from covmis_build.study.status import Status
     from covmis_build.workbench.jobs import Job
+    from covmis_build.workbench.team_server import TeamServer
 
 T = TypeVar("T")
 TEMPLATES = Path(__file__).parent / "templates"
@@ -85,6 +86,10 @@ class Bench:
     acts: list[Act] = field(default_factory=list)
     dropped: dict[str, Path] = field(default_factory=dict)
     """Files that were dropped in, each in a folder of its own outside the study: claims to import, predictions to score."""
+    team: TeamServer | None = None
+    """The server of the annotators' links, if this process serves them."""
+    new_links: dict[str, str] = field(default_factory=dict)
+    """The links that were made since it was opened, by person: they can be shown as long, and are written nowhere."""
     said: str = ""
     """What the next page says has been done."""
     _kept: dict[str, tuple[Any, Any]] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Who may ask: this machine's browser with the cookie that the first address gave it, and from our own pages alone."""
+"""Who may ask: this machine's browser with the cookie that it got for a code, and from our own pages alone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers
-from starlette.responses import PlainTextResponse, RedirectResponse
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse
+
+from covmis_build.workbench.entrance import ENTERED, Entrance
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -36,7 +38,7 @@ class Guard:
 
     def __init__(self, app: Starlette, bench: Bench, port: int) -> None:
         self.app, self.bench = app, bench
-        self.token, self.cookie = secrets.token_urlsafe(24), secrets.token_urlsafe(32)
+        self.entrance, self.cookie = Entrance(f"http://127.0.0.1:{port}"), secrets.token_urlsafe(32)
         self.name = f"covmis{port}"  # cookies know no ports: two studies may be open at once
         self.hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
 
@@ -46,35 +48,40 @@ class Guard:
             await self.app(scope, receive, send)
         elif scope["type"] == "http":  # websockets know no same-origin rule: none is answered
             headers = Headers(scope=scope)
-            answer = self._refusal(scope, headers) or self._greeting(scope)
-            await (answer or self.app)(scope, receive, _with_headers(send))
+            answer = self._foreign(headers) or self._greeting(scope, headers) or self._refusal(scope, headers)
+            await (answer or self.app)(scope, receive, with_headers(send))
 
-    def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
+    def _foreign(self, headers: Headers) -> Response | None:
         host = headers.getlist("host")
         if len(host) != 1 or host[0] not in self.hosts:  # another name for this machine: a foreign page asks
             return PlainTextResponse("This address is not served here.", 421)
-        if headers.get("sec-fetch-site", "none") not in {"none", "same-origin"}:
-            return PlainTextResponse("Another site asks.", 403)
-        if scope["method"] not in READING:
-            if headers.getlist("origin") != [f"http://{host[0]}"]:
-                return PlainTextResponse("Another site asks.", 403)
-            if self.bench.read_only:
-                return PlainTextResponse("Opened with --read-only: nothing is changed.", 403)
-        if not self._has_token(scope) and not self._has_cookie(headers):
-            return PlainTextResponse("Open the address that `covmis open` printed.", 401)
         return None
 
-    def _greeting(self, scope: Scope) -> Response | None:
-        """The cookie for the token; the token leaves the address bar."""
-        if not self._has_token(scope):
+    def _greeting(self, scope: Scope, headers: Headers) -> Response | None:
+        """The cookie for a code, wherever the link to it stood: who has a code may enter."""
+        code = _code_of(scope)
+        if not code or not self.entrance.enter(code):
             return None
-        answer = RedirectResponse("/", 303)
+        typed = headers.get("sec-fetch-site") == "none"
+        answer: Response = RedirectResponse("/", 303) if typed else HTMLResponse(ENTERED)
         answer.set_cookie(self.name, self.cookie, httponly=True, samesite="strict", path="/")
         return answer
 
-    def _has_token(self, scope: Scope) -> bool:
-        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
-        return scope["path"] == "/" and _same(given, self.token)
+    def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
+        if _code_of(scope) and not self._has_cookie(headers):
+            self.entrance.renew()
+            told = "This address was used, or is too old. A new one stands where `covmis open` runs."
+            return PlainTextResponse(told, 401)
+        if headers.get("sec-fetch-site", "none") not in {"none", "same-origin"}:
+            return PlainTextResponse("Another site asks.", 403)
+        if scope["method"] not in READING:
+            if headers.getlist("origin") != [f"http://{headers['host']}"]:
+                return PlainTextResponse("Another site asks.", 403)
+            if self.bench.read_only:
+                return PlainTextResponse("Opened with --read-only: nothing is changed.", 403)
+        if not self._has_cookie(headers):
+            return PlainTextResponse("Open the address that `covmis open` printed.", 401)
+        return None
 
     def _has_cookie(self, headers: Headers) -> bool:
         try:
@@ -84,11 +91,19 @@ class Guard:
         return given is not None and _same(given.value, self.cookie)
 
 
+def _code_of(scope: Scope) -> str:
+    if scope["path"] != "/" or scope["method"] != "GET":
+        return ""
+    return str(parse_qs(scope["query_string"].decode("latin-1")).get("code", [""])[0])
+
+
 def _same(given: str, secret: str) -> bool:
     return hmac.compare_digest(given.encode("utf-8", "surrogateescape"), secret.encode())
 
 
-def _with_headers(send: Send) -> Send:
+def with_headers(send: Send) -> Send:
+    """Add the headers of HEADERS to an answer that does not have them."""
+
     async def sender(message: Message) -> None:
         if message["type"] == "http.response.start":
             own = message.get("headers", [])

@@ -1,22 +1,38 @@
-"""Labelling right here: an annotator's offline page, whose answers go straight into the study."""
+"""Labelling right here: an annotator's page, whose answers go straight into the study."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
-import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from starlette.responses import HTMLResponse, Response
+import msgspec
+from starlette.responses import JSONResponse
 
 from covmis_build.errors import InputError
 from covmis_build.workbench.bench import back_to, bench_of, body_of, form_of
-from covmis_build.workbench.guard import POLICY
+from covmis_build.workbench.one_page import one_page
 
 if TYPE_CHECKING:
     from starlette.requests import Request
+    from starlette.responses import Response
+
+
+class _Row(msgspec.Struct):
+    """An answer as the page sends it."""
+
+    id: str
+    label: str
+    sub: str
+    comment: str
+    at: str
+    shown: str
+    flag: bool = False
+    seconds: float = 0
+    times: dict[str, str] = {}
+
+
+class _Rows(msgspec.Struct):
+    answers: list[_Row]
 
 
 async def begin(request: Request) -> Response:
@@ -30,28 +46,27 @@ async def begin(request: Request) -> Response:
 
 
 def label(request: Request) -> Response:
-    """The page of one person; its own script and style are named by their hashes."""
+    """The page of one person."""
     round_ = bench_of(request).study.round(request.path_params["number"])
-    html = round_.label_page(
-        request.path_params["annotator"], save=request.url.path, back=f"/rounds/{round_.number}"
-    )
-    policy = POLICY
-    for kind, tag in (("script-src", "script"), ("style-src", "style")):
-        inline = re.findall(rf"<{tag}>(.*?)</{tag}>", html, re.DOTALL)[-1]
-        digest = base64.b64encode(hashlib.sha256(inline.encode()).digest()).decode()
-        policy = policy.replace(f"{kind} 'self'", f"{kind} 'sha256-{digest}'")
-    return HTMLResponse(html, headers={"content-security-policy": policy})
+    annotator, back = request.path_params["annotator"], f"/rounds/{round_.number}"
+    return one_page(round_.label_page(annotator, save=request.url.path, back=back))
 
 
 async def save(request: Request) -> Response:
     """Take answers of the page into the study."""
     bench, annotator = bench_of(request), request.path_params["annotator"]
-    try:
-        answers = list(json.loads(await body_of(request))["answers"])
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise InputError("no answers of the page", remedy="Load the page again") from None
+    answers = answers_in(await body_of(request))
     round_ = bench.study.round(request.path_params["number"])
-    await bench.write(round_.take_answers, annotator, answers)
+    taken = await bench.write(round_.take_answers, annotator, answers)
     file = f"annotation/rounds/{round_.number}/sheets/{annotator}-{round_.number}.json"
     bench.did("round pull", {"files": [file]}, number=round_.number, once=True)
-    return Response(status_code=204)
+    return JSONResponse(taken.to_dict())
+
+
+def answers_in(body: str) -> list[dict[str, Any]]:
+    """What the page sent; anything else is refused."""
+    try:
+        rows: list[dict[str, Any]] = msgspec.to_builtins(msgspec.json.decode(body, type=_Rows).answers)
+    except (ValueError, RecursionError):  # msgspec's errors are ValueErrors, too
+        raise InputError("no answers of the page", remedy="Load the page again") from None
+    return rows

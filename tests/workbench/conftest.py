@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 import warnings
 from contextlib import contextmanager
 
@@ -33,9 +34,9 @@ b,Onions cure the virus,onion
 def client_of(study, *, read_only=False, greeted=True) -> TestClient:
     guard = application(study.places.folder, PORT, read_only=read_only)
     client = TestClient(guard, base_url=OURS, headers={"origin": OURS})
-    client.bench, client.token = guard.bench, guard.token
+    client.bench, client.entrance = guard.bench, guard.entrance
     if greeted:
-        client.get(f"/?token={guard.token}")
+        client.get(guard.entrance.address())
     return client
 
 
@@ -70,11 +71,19 @@ def client(study):
     return client_of(study)
 
 
+def wait_for(what, seconds=30):
+    until = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
 @contextmanager
-def opening(folder):
+def opening(folder, browser=None):
     """The address at which a `covmis open` of its own shows the study, and its process."""
-    command = [sys.executable, "-m", "covmis_build", "open", "--no-browser", "--study", folder]
-    env = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    without = [] if browser else ["--no-browser"]
+    command = [sys.executable, "-m", "covmis_build", "open", *without, "--study", folder]
+    env = {**os.environ, "PYTHONUNBUFFERED": "1", "BROWSER": f"{browser} %s"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as server:
         try:
             yield re.search(r"http://\S+", server.stdout.readline())[0], server

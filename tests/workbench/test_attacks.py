@@ -80,21 +80,20 @@ def test_hundreds_at_once_are_answered_and_one_of_many_decisions_counts(folder, 
     before = len(open_study(folder).round().labels)
     labels = ("favor", "against", "neither")
 
-    async def all_at_once(address):
+    async def all_at_once(address, cookies):
         """Hundreds of requests, none of which waits for another."""
         limits = httpx.Limits(
             max_connections=None, max_keepalive_connections=0
         )  # no old one, which may end just now
         async with httpx.AsyncClient(
-            base_url=address.split("/?")[0], trust_env=False, timeout=600, limits=limits
+            base_url=address.split("/?")[0], cookies=cookies, trust_env=False, timeout=600, limits=limits
         ) as client:
-            await client.get(address)
             return await asyncio.gather(
                 *(client.get(PAGES[at % len(PAGES)]) for at in range(30 * len(PAGES)))
             )
 
     with opening(folder) as (address, server), browser_of(address) as client, ThreadPoolExecutor(16) as pool:
-        answers = asyncio.run(all_at_once(address))
+        answers = asyncio.run(all_at_once(address, client.cookies))
         assert Counter((answer.url.path, answer.status_code) for answer in answers) == {
             (path, 404 if path == "/nothing" else 200): 30 for path in PAGES
         }

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import http.client
+import json
+import os
 import re
+import time
+from pathlib import Path
 
+import httpx
 import pytest
 
-from tests.workbench.conftest import HOSTILE, OURS, client_of
+from tests.workbench.conftest import HOSTILE, OURS, client_of, opening, wait_for
 
 PAGES = (
     "/",
@@ -67,7 +73,7 @@ def test_attacks_are_refused(client, method, path, headers, code):
     assert client.bench.jobs.last is None
 
 
-@pytest.mark.parametrize("path", [*PAGES, "/events", "/static/bench.js", "/?token=guessed"])
+@pytest.mark.parametrize("path", [*PAGES, "/events", "/static/bench.js", "/?code=guessed"])
 def test_nothing_is_shown_without_the_cookie(study, path):
     client = client_of(study, greeted=False)
     assert client.get(path).status_code == 401
@@ -75,13 +81,90 @@ def test_nothing_is_shown_without_the_cookie(study, path):
     assert client.get(path, headers={"cookie": 'covmis8111="; a=b'}).status_code == 401
 
 
-def test_the_secret_becomes_a_cookie_that_scripts_and_other_sites_do_not_get(study):
+def test_a_code_becomes_a_cookie_once_and_in_its_time(study):
+    """Wherever the link stood: the file that the browser is started with, a notebook, a terminal."""
     client = client_of(study, greeted=False)
-    answer = client.get(f"/?token={client.token}", follow_redirects=False)
-    assert (answer.status_code, answer.headers["location"]) == (303, "/")
-    assert {"HttpOnly", "SameSite=strict", "Path=/"} <= set(answer.headers["set-cookie"].split("; "))
-    assert client.token not in answer.headers["set-cookie"]
+    address, late = client.entrance.address(), client.entrance.address()
+    told = []
+    client.entrance.say = told.append
+    answer = client.get(address, headers={"sec-fetch-site": "cross-site"})
+    assert answer.status_code == 200
+    assert '<meta http-equiv="refresh" content="0;url=/">' in answer.text
+    cookie = answer.headers["set-cookie"]
+    assert {"HttpOnly", "SameSite=strict", "Path=/"} == set(cookie.split("; ")[1:]), (
+        "no age: it ends with the browser"
+    )
+    assert address.partition("code=")[2] not in cookie
     assert client.get("/").status_code == 200
+    assert client.get(address).status_code == 200, "a tab that is loaded again"
+    client.cookies.clear()
+    assert client.get(address).status_code == 401
+    assert told == [], "the last one that was printed works still"
+    client.entrance._clock = lambda: time.monotonic() + 601
+    assert client.get(late).status_code == 401
+    (new,) = told
+    assert client.get(late).status_code == 401
+    assert told == [new], "one at a time"
+    assert client.get(new).status_code == 200
+    assert client_of(study, greeted=False).get("/", headers={"cookie": cookie}).status_code == 401, (
+        "of another process"
+    )
+
+
+BROWSER = """#!/bin/sh
+echo "$1" > {told}
+ls -ld "$(dirname "$1" | sed s,file://,,)" >> {told}
+ls -l "$(echo "$1" | sed s,file://,,)" >> {told}
+cp "$(echo "$1" | sed s,file://,,)" {told}.html
+"""
+
+
+def test_another_account_of_the_machine_gets_nothing(study, tmp_path):
+    """It sees the browser's command line and the port. The file that leads in is its owner's alone, and goes when it was used."""
+    told, browser = tmp_path / "told", tmp_path / "browser"
+    browser.write_text(BROWSER.format(told=told))
+    browser.chmod(0o755)
+    with opening(study.places.folder, browser=browser) as (address, _):
+        wait_for(told.with_suffix(".html").exists)
+        page, folder, file = told.read_text().splitlines()
+        (inside,) = set(re.findall(r"http://[^\"]+", told.with_suffix(".html").read_text()))
+        assert "http" not in page
+        assert folder.startswith("drwx------")
+        assert file.startswith("-rw-------")
+        assert inside != address
+        place = Path(page.strip().removeprefix("file://"))
+        if os.geteuid() == 0:
+            port = address.split(":")[2].split("/")[0]
+            assert as_nobody(place, int(port)) == ["PermissionError", "401", "401"]
+        with httpx.Client(trust_env=False) as client:
+            assert client.get(inside).status_code == 200
+            wait_for(lambda: not place.parent.exists())
+            assert client.get(f"http://127.0.0.1:{address.split(':')[2].split('/')[0]}/").status_code == 200
+        with httpx.Client(trust_env=False) as client:
+            assert client.get(inside).status_code == 401
+
+
+def as_nobody(place, port):
+    """What a process of another account gets of the file and the server."""
+    reading, writing = os.pipe()
+    if not (child := os.fork()):
+        try:
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+            try:
+                answers = [place.read_text()]
+            except OSError as error:
+                answers = [type(error).__name__]
+            for path in ("/", "/?code=guessed"):
+                connection = http.client.HTTPConnection("127.0.0.1", port)
+                connection.request("GET", path)
+                answers.append(str(connection.getresponse().status))
+            os.write(writing, json.dumps(answers).encode())
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    return json.loads(os.read(reading, 1 << 16))
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -108,8 +191,17 @@ def test_a_post_s_own_text_is_text(client):
 def test_read_only_refuses_every_change_and_offers_none(study):
     study.change(cleaning={"minimum_words": 3})
     client = client_of(study, read_only=True)
-    for path in ("/start/run", "/end", "/queries/a"):
-        assert client.post(path).status_code == 403
+    before = {path: path.read_bytes() for path in study.places.folder.rglob("*") if path.is_file()}
+    changing = [(method, route.path) for route in client.app.app.routes for method in getattr(route, "methods", None) or ()
+                if method not in {"GET", "HEAD"}]  # fmt: skip
+    assert len(changing) >= 14
+    for method, path in changing:
+        place = re.sub(r"\{number\}", "001", re.sub(r"\{(?!number)[\w:]+\}", "a", path))
+        for body in (b"", b"a=1", b"{}"):
+            assert client.request(method, place, content=body).status_code == 403, (method, path)
+    after = {path: path.read_bytes() for path in study.places.folder.rglob("*") if path.is_file()}
+    assert after == before
+    assert client.bench.jobs.last is None
     assert "Opened to read only" in client.get("/").text
     assert '<form method="post"' not in client.get("/").text
     assert '<form method="post"' in client_of(study).get("/").text

@@ -10,7 +10,7 @@ from covmis_build.study.study import open_study
 from tests.annotation import small
 from tests.annotation.browser import Browser
 from tests.demonstration.test_pages_fit import axe, violations  # noqa: F401 - a fixture
-from tests.workbench.conftest import opening
+from tests.workbench.conftest import opening, wait_for
 
 pytestmark = pytest.mark.needs("chromium")
 
@@ -35,6 +35,19 @@ def console(browser):
         for entry in browser._post("/se/log", {"type": "browser"})
         if entry["level"] == "SEVERE"
     ]
+
+
+def test_the_file_that_starts_the_browser_leads_in(study, browser, tmp_path):
+    page, program = tmp_path / "page.html", tmp_path / "browser"
+    program.write_text(
+        f'#!/bin/sh\ncp "$(echo "$1" | sed s,file://,,)" {page}.part && mv {page}.part {page}\n'
+    )
+    program.chmod(0o755)
+    with opening(study.places.folder, browser=program) as (address, _):
+        wait_for(page.exists)
+        browser.open(page.as_uri())
+        browser.wait("return document.querySelector('.path a[href=\"/flow\"]')")
+        assert browser.run("return location.href") == f"{address.split('/?')[0]}/"
 
 
 def test_the_way_from_what_is_next_to_a_post_and_a_run(opened, browser, study):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import re
 import threading
 import time
@@ -15,7 +16,7 @@ import pytest
 from covmis_build import storage
 from covmis_build.study.study import open_study
 from tests.annotation.browser import Browser
-from tests.annotation.small import covmis, label_both, rows_of, study
+from tests.annotation.small import covmis, label_both, rows_of, study, write_rows
 from tests.workbench.conftest import client_of, opening
 from tests.workbench.test_attacks import browser_of
 from tests.workbench.test_in_chromium import console
@@ -58,7 +59,8 @@ def test_answers_of_the_page_are_labels_as_if_its_file_had_been_pulled(folder):
     assert "unsafe" not in page.headers["content-security-policy"]
     assert page.headers.get_list("content-security-policy") == [page.headers["content-security-policy"]]
     first, second, third, *_ = shown(client)
-    assert client.post(ADDRESS, json={"answers": [answer(first, "favor")]}).status_code == 204
+    taken = client.post(ADDRESS, json={"answers": [answer(first, "favor")]})
+    assert taken.json() == {"later": [], "refused": {}}
     later = "2030-01-01T11:00:00.000Z"
     client.post(
         ADDRESS,
@@ -66,7 +68,8 @@ def test_answers_of_the_page_are_labels_as_if_its_file_had_been_pulled(folder):
     )
     client.post(ADDRESS, json={"answers": [answer(third, "skip"), answer(second, "against")]})
     late = answer(second, "favor", "2029-01-01T10:00:00.000Z")
-    assert client.post(ADDRESS, json={"answers": [late]}).status_code == 204, "of another tab, and older"
+    (counts,) = client.post(ADDRESS, json={"answers": [late]}).json()["later"]
+    assert counts["label"] == "against", "what came was of another tab, and older: its page hears what counts"
     labels = open_study(folder).round().labels
     said = {shown: list(rows["status"]) for shown, rows in labels.groupby("shown")}
     assert said == {
@@ -96,13 +99,20 @@ def test_answers_of_another_channel_are_shown_and_do_not_come_back(folder):
     new = next(name for name in ("favor", "against") if name != rows[items[0]["id"]])
     client.post(ADDRESS, json={"answers": [answer(items[0], new)]})
     assert len(open_study(folder).round().labels) == before + 1
+    sheet = folder / "annotation/rounds/001/sheets/a1.csv"
+    write_rows(sheet, [row | {"label": "neither"} for row in rows_of(sheet)])
+    os.utime(sheet, (2_000_000_000, 2_000_000_000))  # filled in after the answer of the page
+    covmis(folder, "round", "pull", fails=1)
+    given = {item["id"]: item["given"] for item in shown(client)}
+    assert {row["label"] for row in given.values()} == {"neither"}, "the later answer is shown, as it counts"
+    assert given[items[0]["id"]]["channel"] == "csv"
 
 
 def test_what_is_no_answer_to_what_was_shown_is_refused(folder):
     client = client_of(open_study(folder))
     client.post("/rounds/001/label", data={"annotator": "a1"})
     right = answer(shown(client)[0], "favor")
-    wrong = ({"shown": "0" * 64}, {"id": "nobody|x:1"}, {"label": 3}, {"at": None})
+    wrong = ({"label": 3}, {"at": None})
     bodies = ["", "[]", '{"answers": 3}', '{"answers": [3]}', "[" * 5000, "a" * (1 << 21)]
     bodies += [json.dumps({"answers": [right, right | change]}) for change in wrong]
     assert [client.post(ADDRESS, content=body).status_code for body in bodies] == [400] * len(bodies)
@@ -111,6 +121,14 @@ def test_what_is_no_answer_to_what_was_shown_is_refused(folder):
     for place in ("/rounds/001/label/nobody", "/rounds/001/label/..%2f..%2fx", "/rounds/007/label/a1"):
         assert client.get(place).status_code in {400, 404}
         assert client.post(place, json={"answers": []}).status_code in {400, 404}
+    second, third, fourth = (answer(item, "favor") for item in shown(client)[1:4])
+    unfit = [second | {"shown": "0" * 64}, third | {"id": "nobody|x:1"}, fourth | {"label": "agrees"}]
+    refused = client.post(ADDRESS, json={"answers": [right, *unfit]}).json()["refused"]
+    assert refused.keys() == {second["id"], "nobody|x:1", fourth["id"]}
+    assert refused[fourth["id"]] == "'agrees' is no label of round 001"
+    assert list(open_study(folder).round().labels["item_id"]) == [right["id"]], (
+        "the right one beside them counts"
+    )
 
 
 @pytest.mark.needs("chromium")
@@ -166,7 +184,7 @@ def test_a_killed_server_loses_and_doubles_no_label(folder):
                 moment = f"2030-01-01T10:{second // 60:02}:{second % 60:02}.000Z"
                 row = answer(items[at % len(items)], ("favor", "against", "neither")[at % 3], moment)
                 sent = client.post(ADDRESS, json={"answers": [row]})
-                if sent.status_code == 204:
+                if sent.status_code == 200:
                     told.append(row)
 
     for wait in (0.0, 0.13, 0.31):

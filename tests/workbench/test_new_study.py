@@ -34,7 +34,7 @@ def client(tmp_path):
     guard = application(tmp_path / "my study", PORT)
     client = TestClient(guard, base_url=OURS, headers={"origin": OURS})
     client.bench = guard.bench
-    client.get(f"/?token={guard.token}")
+    client.get(guard.entrance.address())
     return client
 
 

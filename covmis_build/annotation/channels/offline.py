@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
@@ -21,6 +22,7 @@ from covmis_build.annotation.answers import (
     Status,
     as_moment,
     checked,
+    known_label,
     labels_of,
     plausible,
     present,
@@ -36,7 +38,7 @@ from covmis_build.report.page import TEMPLATES, render
 from covmis_build.text.shown import shown_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -46,6 +48,27 @@ if TYPE_CHECKING:
 
 FORMAT = "covmis answers 1"
 """Format name in an exported file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What became of answers that a served page sent."""
+
+    later: tuple[Mapping[str, Any], ...] = ()
+    """Answers to these items that count instead, because they are later: from another window or device."""
+    refused: Mapping[str, str] = field(default_factory=dict)
+    """Items whose answer is not recorded, with the reason."""
+
+    def of(self, items: Collection[str]) -> Taken:
+        """Return what concerns these items."""
+        return Taken(
+            tuple(row for row in self.later if row["id"] in items),
+            {item: why for item, why in self.refused.items() if item in items},
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As the page gets it."""
+        return {"later": list(self.later), "refused": dict(self.refused)}
 
 
 def offline_page(  # noqa: PLR0913 - each is something that the page shows or does
@@ -60,11 +83,13 @@ def offline_page(  # noqa: PLR0913 - each is something that the page shows or do
     part: str = "",
     save: str = "",
     back: str = "",
+    by_link: bool = False,
     given: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> str:
     """Build the page with these items, in this order, for this annotator. `part` numbers it among several pages.
 
-    In the workbench the page sends answers to the URL `save` and shows the answers `given`; `back` is the round's URL.
+    A served page sends answers to the URL `save` and shows the answers `given`; `back` is the URL to go back to. `by_link`
+    it is an annotator's own; otherwise the workbench shows it to the lead.
     """
     rows = by_item(frozen)
     data = {
@@ -94,8 +119,9 @@ def offline_page(  # noqa: PLR0913 - each is something that the page shows or do
         script=script,
         digest=digest,
         count=len(wanted),
+        save=save,
         back=back,
-        kept=f"{sheets_of(number)}{annotator}-{number}.json",
+        kept="" if by_link else f"{sheets_of(number)}{annotator}-{number}.json",
     )
 
 
@@ -111,23 +137,27 @@ def embedded(data: Any) -> str:
 
 
 def given_answers(path: Path, annotator: str, labels: pd.DataFrame) -> dict[str, dict[str, Any]]:
-    """Return the annotator's answers for the page: from the page's own file, otherwise from the record.
+    """Return the annotator's answers for the page: from the page's own file, or from the record where another channel has a later one.
 
     The page sends only changes, so that answers of another channel do not return as answers of the page.
     """
-    own = present(labels)
-    own = own[(own["annotator"] == annotator) & (own["phase"] == Phase.INDEPENDENT)]
+    own = labels[(labels["annotator"] == annotator) & (labels["phase"] == Phase.INDEPENDENT)]
+    current = {row.item_id: row for row in labels_of(present(own))}
     said = {
-        row.item_id: _as_given(SKIP if row.status == Status.SKIPPED else row.label, row)
-        for row in labels_of(own)
+        item: _as_given(SKIP if row.status == Status.SKIPPED else row.label, row)
+        for item, row in current.items()
         if row.status in {Status.GIVEN, Status.SKIPPED}
     }
-    return said | {row["id"]: row for row in _kept(path) if _answer(row, annotator)}
+    by_page = set(own.loc[own["channel"] == Channel.HTML, "item_id"])
+    replaced = {item for item in by_page & said.keys() if current[item].channel != Channel.HTML}
+    kept = {row["id"]: row for row in _kept(path) if _answer(row, annotator)}
+    return said | {item: row for item, row in kept.items() if item not in replaced}
 
 
 def _as_given(label: str, row: Label) -> dict[str, Any]:
     said = {"label": label, "sub": row.sub_label, "comment": row.comment}
-    return said | {"shown": row.shown, "times": {name: row.given_at for name, text in said.items() if text}}
+    times = {name: row.given_at for name, text in said.items() if text}
+    return said | {"shown": row.shown, "times": times, "channel": row.channel}
 
 
 def _kept(path: Path) -> list[Any]:
@@ -139,20 +169,51 @@ def _kept(path: Path) -> list[Any]:
 
 
 def keep_answers(
-    path: Path, annotator: str, number: str, items: Mapping[str, Mapping[str, Any]], rows: Sequence[Any]
-) -> None:
-    """Write answers of the page to its export file. The later answer to an item is kept."""
+    path: Path, annotator: str, number: str, rows: Sequence[Any], why_not: Callable[[Answer], str]
+) -> dict[str, str]:
+    """Write answers of the page to its export file. The later answer to an item is kept.
+
+    An answer is known by its item and time, so that one that is sent again is no second one. Returns the items whose answer
+    does not fit, with the reason that `why_not` gives.
+    """
     kept = {row["id"]: row for row in _kept(path) if _answer(row, annotator)}
+    before = dict(kept)
+    refused: dict[str, str] = {}
     for row in rows:
         answer = _answer(row, annotator)
-        if answer is None or answer.item_id not in items or answer.shown != items[answer.item_id]["shown"]:
-            raise InputError(
-                f"no answer to what round {number} shows {annotator}", remedy="Load the page again"
-            )
-        if row["at"] >= kept.get(row["id"], row)["at"]:
+        if answer is None:
+            raise InputError("no answers of the page", remedy="Load the page again")
+        why = why_not(answer)
+        if why:
+            refused[answer.item_id] = why
+        elif row["at"] >= kept.get(row["id"], row)["at"]:
             kept[row["id"]] = row
-    about = {"format": FORMAT, "round": number, "annotator": annotator, "answers": list(kept.values())}
-    storage.write_text(path, json.dumps(about, indent=1) + "\n")
+    if kept != before:
+        about = {"format": FORMAT, "round": number, "annotator": annotator, "answers": list(kept.values())}
+        storage.write_text(path, json.dumps(about, indent=1) + "\n")
+    return refused
+
+
+def counting_instead(given: Mapping[str, dict[str, Any]], rows: Sequence[Any]) -> tuple[dict[str, Any], ...]:
+    """Return the answers to these items that count instead of those that were sent just now, because they are later."""
+    sent = {row["id"]: row for row in rows}
+    said = ("label", "sub", "comment")
+    return tuple(
+        {"id": item, **given[item]}
+        for item, row in sent.items()
+        if item in given and any(given[item][name] != row[name] for name in said)
+    )
+
+
+def why_not(answer: Answer, items: Mapping[str, Mapping[str, Any]], number: str, scheme: Labels) -> str:
+    """Return why this answer is none to these items of a page; empty if it is."""
+    if answer.item_id not in items:
+        return f"this post is not among {answer.annotator}'s posts of round {number}, or not any more"
+    if answer.shown != items[answer.item_id]["shown"]:
+        return "the text of this post is another now: load the page again, and answer again"
+    if answer.label and not known_label(answer.label, scheme):
+        return f"'{answer.label[:40]}' is no label of round {number}"
+    return ""
 
 
 def read_export(

@@ -98,79 +98,139 @@
     base = await asked(request);
   }
 
-  // Served by `covmis open`, the page sends what changed to the study.
+  // Served, the page sends what changed to the study; this browser keeps it until the study has it.
+  const PART = 50; // answers in one request
+  const PATIENCE = 20000; // for an answer of the server
+  const refusals = new Map(); // what the study does not take, with the reason
+  let unkept = false; // whether this browser could not keep what waits
+  let pauseBefore = 2000; // before the next try without a connection
+  let retry = 0;
+  let offline = false;
+
   async function send(ids) {
-    const body = JSON.stringify({ answers: contents().answers.filter((one) => ids.has(one.id)) });
-    const answer = await fetch(study.save, { method: "POST", body, keepalive: body.length < 60000, headers: { "x-part": "answers" } });
-    if (!answer.ok) throw new Error(await answer.text());
+    const rows = contents().answers.filter((one) => ids.has(one.id));
+    for (let start = 0; start < rows.length; start += PART) {
+      const part = rows.slice(start, start + PART);
+      const body = JSON.stringify({ answers: part });
+      const answer = await fetch(study.save, { method: "POST", body, keepalive: body.length < 60000, headers: { "x-part": "answers" }, signal: AbortSignal.timeout(PATIENCE) });
+      if (!answer.ok) throw Object.assign(new Error(await answer.text()), { answered: true, final: answer.status < 500 && ![408, 429].includes(answer.status) });
+      const { later, refused } = await answer.json();
+      for (const { id } of part) { ids.delete(id); failed.delete(id); refusals.delete(id); }
+      for (const [id, why] of Object.entries(refused)) refusals.set(id, why);
+      await forget(part.filter(({ id, at: when }) => !refusals.has(id) && timeOf(answers[id]) === when).map(({ id }) => id));
+      if (later.filter((one) => merge(one.id, one)).length) { show(); say("You gave a later answer elsewhere, in another window, device or sheet: it counts, and is shown."); }
+    }
   }
 
-  async function write(ids) {
-    if (study.save) { await send(ids); return; }
+  async function deal(act) {
     if (!base) await openBase();
     await new Promise((resolve, reject) => {
-      const deal = base.transaction("answers", "readwrite", { durability: "strict" });
-      const kept = deal.objectStore("answers");
-      for (const id of ids) {
-        const key = mine + shownOf.get(id);
-        const reading = kept.get(key);
-        reading.onsuccess = () => { merge(id, reading.result); kept.put(answers[id], key); };
-      }
-      deal.oncomplete = resolve;
-      deal.onabort = deal.onerror = () => reject(deal.error);
+      const own = base.transaction("answers", "readwrite", { durability: "strict" });
+      act(own.objectStore("answers"));
+      own.oncomplete = resolve;
+      own.onabort = own.onerror = () => reject(own.error);
     });
+  }
+
+  const keyOfItem = (id) => mine + shownOf.get(id);
+
+  const keepHere = (ids) => deal((kept) => {
+    for (const id of ids) {
+      const reading = kept.get(keyOfItem(id));
+      reading.onsuccess = () => { merge(id, reading.result); kept.put(answers[id], keyOfItem(id)); };
+    }
+  });
+
+  async function forget(ids) {
+    try {
+      await deal((kept) => { for (const id of ids) kept.delete(keyOfItem(id)); });
+      if (!failed.size && !refusals.size) localStorage.removeItem(store);
+    } catch { /* sent again when the page is opened the next time: the study knows it */ }
+  }
+
+  // In this browser: its database, or where that fails its simple storage.
+  async function write(ids) {
+    try {
+      await keepHere(ids);
+    } catch (error) {
+      try { localStorage.setItem(store, JSON.stringify({ answers })); } catch { throw error; }
+    }
   }
 
   function keep(id) {
     waiting.add(id);
     document.body.dataset.saved = "no";
     if (channel) channel.postMessage({ id, answer: answers[id] });
+    settle();
+  }
+
+  function settle() {
+    clearTimeout(retry);
     saving = saving.then(async () => {
       const ids = new Set([...failed, ...waiting]);
       if (!ids.size) return;
       waiting.clear(); // what changes while it is written is written again
       try {
-        await write(ids);
+        unkept = false;
+        await write(ids).catch((error) => { unkept = true; if (!study.save) throw error; });
+        if (study.save) await send(ids);
         failed.clear();
+        [offline, pauseBefore] = [false, 2000];
       } catch (error) {
-        try {
-          if (study.save) throw error;
-          localStorage.setItem(store, JSON.stringify({ answers }));
-          failed.clear();
-        } catch {
-          for (const one of ids) failed.add(one);
+        for (const one of ids) failed.add(one);
+        offline = Boolean(study.save && !error.final);
+        reason = offline && !error.answered ? "No connection" : error.message;
+        if (offline) {
+          retry = setTimeout(settle, pauseBefore);
+          pauseBefore = Math.min(2 * pauseBefore, 30000);
         }
-        reason = error.message;
       }
       trouble();
     });
   }
 
+  const counted = (many, one = "", several = "") => `${many} answer${many === 1 ? one : `s${several}`}`;
+
   function trouble() {
-    const many = failed.size;
-    document.body.dataset.saved = many || waiting.size ? "no" : "yes";
-    at("trouble").hidden = !many;
-    at("lost").textContent = study.save ? `${many} answer${many === 1 ? " is" : "s are"} not in the study: ${reason}. Do not close this page, and try again.` : `${many} answer${many === 1 ? " is" : "s are"} not saved in this browser: its storage is full or ` +
+    const lost = new Set([...failed, ...refusals.keys()]);
+    document.body.dataset.saved = lost.size || waiting.size ? "no" : "yes";
+    at("trouble").hidden = !lost.size;
+    at("lost").textContent = study.save ? served(lost.size) : `${counted(lost.size, " is", " are")} not saved in this browser: its storage is full or ` +
       "switched off. Export now, and do not close this page. Then free some disk space or allow storage for this file, and try again.";
   }
 
+  function served(many) {
+    const kept = unkept ? "Do not close this page: this browser keeps no answers." : "They are kept in this browser.";
+    if (offline) return `${reason}: ${counted(many, " waits", " wait")} here, to be sent as soon as possible. You can go on. ${kept}`;
+    const why = refusals.size && !failed.size ? [...new Set(refusals.values())].join("; ") : reason;
+    return `${counted(many, " is", " are")} not in the study: ${why}. ${kept} If trying again does not help, export them and send the file to whoever leads the study.`;
+  }
+
+  function again() {
+    for (const id of refusals.keys()) failed.add(id);
+    settle();
+  }
+  window.addEventListener("online", settle);
+
   async function recall() {
+    const newer = new Set(); // kept here, and not in the study yet
+    const take = (id, theirs) => { if (merge(id, theirs) && study.save) newer.add(id); };
     for (const one of study.items) if (one.given) merge(one.id, one.given);
-    if (study.save) return;
     let names = [];
     try { names = Object.keys(localStorage).filter((one) => one.startsWith(mine)); } catch { /* storage is switched off */ }
     for (const name of names) {
       try {
-        const kept = JSON.parse(localStorage.getItem(name)).answers;
-        for (const [id, theirs] of Object.entries(kept)) merge(id, theirs);
+        for (const [id, theirs] of Object.entries(JSON.parse(localStorage.getItem(name)).answers)) take(id, theirs);
       } catch { /* not ours */ }
     }
     try {
       if (!base) await openBase();
       const kept = await asked(base.transaction("answers").objectStore("answers").getAll(IDBKeyRange.bound(mine, mine + "\uffff")));
       const idOf = new Map(study.items.map((one) => [one.shown, one.id]));
-      for (const theirs of kept) if (idOf.has(theirs.shown)) merge(idOf.get(theirs.shown), theirs);
+      for (const theirs of kept) if (idOf.has(theirs.shown)) take(idOf.get(theirs.shown), theirs);
     } catch { /* said with the first answer that cannot be kept */ }
+    for (const id of newer) keep(id);
+    return newer.size;
   }
 
   // --- the page ---
@@ -454,7 +514,7 @@
   const clicks = {
     back: () => go(place - 1), next: () => go(place + 1), open, undo, flag, write: write_, export: save, "export-now": save, "export-end": save,
     "export-lost": save, "show-guideline": () => toggle("guideline"), "show-list": () => toggle("list"), "close-guideline": () => toggle("guideline"),
-    "close-list": () => toggle("list"), later: () => { at("offer").hidden = true; }, again: () => item() && keep(item().id),
+    "close-list": () => toggle("list"), later: () => { at("offer").hidden = true; }, again,
   };
   for (const [id, act] of Object.entries(clicks)) at(id).addEventListener("click", act);
   for (const [id, key] of Object.entries({ "show-guideline": "g", "show-list": "l", export: "e", flag: "f", write: "c", open: "n" })) {
@@ -474,13 +534,16 @@
   });
   if (channel) channel.addEventListener("message", ({ data }) => { merge(data.id, data.answer); show(); });
   window.addEventListener("beforeunload", (event) => {
-    if (failed.size || waiting.size || document.body.dataset.saved === "no" || (!study.save && !at("end").hidden)) event.preventDefault();
+    const safe = study.save && !unkept && !waiting.size; // this browser keeps it, and sends it the next time
+    if ((document.body.dataset.saved === "no" && !safe) || (!study.save && !at("end").hidden)) event.preventDefault();
   });
-  recall().then(() => {
+  recall().then((toSend) => {
     const first = study.items.findIndex((one) => !labelled(one));
     place = Math.max(0, first);
     since = performance.now();
-    document.body.dataset.saved = "yes";
+    if (!toSend) document.body.dataset.saved = "yes";
     show();
+    const elsewhere = study.items.filter(({ given }) => given && given.channel && given.channel !== "html").length;
+    if (elsewhere) say(`${counted(elsewhere)} that you gave elsewhere, as in a sheet, ${elsewhere === 1 ? "is" : "are"} shown. What you change here counts instead.`);
   });
 })();

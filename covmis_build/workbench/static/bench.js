@@ -57,6 +57,7 @@
       await navigator.clipboard.writeText(at(".cli code").textContent);
       pressed("copy").textContent = "Copied";
     }
+    if (pressed("print")) print();
     if (pressed("help")) at("#keys").showModal();
     if (pressed("end")) fetch("/end", { method: "POST" });
     if (pressed("close")) at(".work").hidden = true;
@@ -111,6 +112,11 @@
     const fresh = all("[data-fresh]", new DOMParser().parseFromString(await answer.text(), "text/html"));
     if (fresh.length === all("[data-fresh]").length) all("[data-fresh]").forEach((old, place) => old.replaceWith(fresh[place]));
   }
+
+  // Where others work meanwhile, the page follows; not under somebody's hands.
+  setInterval(() => {
+    if (at("[data-watch]") && !document.hidden && !document.activeElement.closest("[data-fresh]")) refresh().catch(() => {});
+  }, 5000);
 
   // Files that are dropped in, or chosen, go to our server as they are; the answer is the page that shows the last of them.
   async function send(place, files) {
