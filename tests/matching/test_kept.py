@@ -103,9 +103,7 @@ def bytes_of(retrieved, folder) -> list[bytes]:
     return [(folder / f"{name}.out").read_bytes() for name in TABLES]
 
 
-@pytest.mark.parametrize(
-    "seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 20))]
-)
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 20))])
 def test_a_hundred_edits_of_claims_and_files(seed, tmp_path, monkeypatch):
     chance = random.Random(seed)
     monkeypatch.setattr(kept, "FEW", chance.choice([0, 2, 32]))
