@@ -104,7 +104,7 @@ def bytes_of(retrieved, folder) -> list[bytes]:
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 20))])
-def test_a_hundred_edits_of_claims_and_files(seed, tmp_path, monkeypatch):
+def test_fifty_edits_of_claims_and_files(seed, tmp_path, monkeypatch):
     chance = random.Random(seed)
     monkeypatch.setattr(kept, "FEW", chance.choice([0, 2, 32]))
     claims, parts = {"c0": claim(chance, "c0")}, {"part0": tmp_path / "part0.parquet"}
