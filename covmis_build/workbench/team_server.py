@@ -97,9 +97,7 @@ class TeamServer:
             ws="none",
             log_level="error",  # what strangers send is no news
             server_header=False,
-            proxy_headers=bool(
-                reach.public
-            ),  # only then is there a proxy that says who asks, on this machine
+            proxy_headers=bool(reach.public),  # only then a proxy on this machine says who asks
             limit_concurrency=CONNECTIONS,
             timeout_graceful_shutdown=1,
             ssl_certfile=reach.certificate,
