@@ -193,7 +193,7 @@ def outputs_of(study: Path) -> list[Path]:
     register = study / REGISTER
     if not register.exists():
         return []
-    lines = [study / line for line in register.read_text("utf-8").splitlines() if line]
+    lines = [study / line for line in whole_lines(register) if line]
     return [path for path in lines if path.resolve().is_relative_to(study.resolve())]
 
 
@@ -448,6 +448,11 @@ def append_line(path: Path, line: bytes) -> None:
         _flush_folder(path.parent)
     if written != len(line) + 1:
         raise InputError("cannot write: the disk is full", file=path)
+
+
+def whole_lines(path: Path) -> list[str]:
+    """Return the lines of a journal that `append_line` writes, without what a killed command began to write."""
+    return path.read_bytes().rpartition(b"\n")[0].decode("utf-8").split("\n")
 
 
 def _whole_lines(handle: int) -> int:
