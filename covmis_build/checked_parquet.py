@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from covmis_build.errors import MADE_AGAIN, DamagedTable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
 MARK = b"covmis.sha256"
@@ -127,9 +127,12 @@ def _is_whole(path: Path, state: tuple[int, ...]) -> bool:  # noqa: ARG001 - par
 
 
 @contextmanager
-def reading(path: Path, remedy: str = MADE_AGAIN, *, whole: bool = True) -> Iterator[pq.ParquetFile]:
+def reading(
+    path: Path, remedy: str = MADE_AGAIN, *, whole: bool = True, dictionaries: Sequence[str] = ()
+) -> Iterator[pq.ParquetFile]:
     """Yield a Parquet file whose pages are compared with their checksums; first the file with its hash, unless not `whole`.
 
+    Columns named as `dictionaries` are read as such.
     `pq.read_table` would load Arrow's datasets and pandas, which takes longer than reading most tables.
     """
     if path.is_dir():
@@ -137,7 +140,8 @@ def reading(path: Path, remedy: str = MADE_AGAIN, *, whole: bool = True) -> Iter
     try:
         if whole:
             check(path, remedy)
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        asked = {"read_dictionary": list(dictionaries)} if dictionaries else {}
+        with pq.ParquetFile(path, page_checksum_verification=True, **asked) as file:
             yield file
     except (pa.ArrowException, OSError) as error:
         raise DamagedTable(

@@ -193,7 +193,7 @@ def outputs_of(study: Path) -> list[Path]:
     register = study / REGISTER
     if not register.exists():
         return []
-    lines = [study / line for line in register.read_text("utf-8").splitlines() if line]
+    lines = [study / line for line in whole_lines(register) if line]
     return [path for path in lines if path.resolve().is_relative_to(study.resolve())]
 
 
@@ -450,6 +450,11 @@ def append_line(path: Path, line: bytes) -> None:
         raise InputError("cannot write: the disk is full", file=path)
 
 
+def whole_lines(path: Path) -> list[str]:
+    """Return the lines of a journal that `append_line` writes, without what a killed command began to write."""
+    return path.read_bytes().rpartition(b"\n")[0].decode("utf-8").split("\n")
+
+
 def _whole_lines(handle: int) -> int:
     """Return the length of the file without an incomplete last line."""
     end = os.lseek(handle, 0, os.SEEK_END)
@@ -546,7 +551,9 @@ def _rows_among(file: ParquetFile, only: list[str] | None, column: str, wanted: 
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    values = pa.array(sorted(wanted), pa.string())
+    from covmis_build import tables
+
+    values = tables.column(sorted(wanted), tables.STRING)
     groups = (file.read_row_group(number, only) for number in range(file.num_row_groups))
     kept = [group.filter(pc.is_in(group.column(column), values)) for group in groups]
     return pa.concat_tables(kept) if kept else file.read(only)

@@ -158,13 +158,16 @@ def arrow(frame: pd.DataFrame) -> pa.Table:
     return table.cast(pa.schema(plain))
 
 
-def column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+def column(values: Sequence[Any] | NDArray[Any], kind: pa.DataType) -> pa.Array:
     """Convert values to an Arrow column: texts, integers, lists and structs of these (given as tuples).
 
     Arrow's own conversion of lists loads pandas, which takes longer than many a block of rows.
     """
     import numpy as np
 
+    if isinstance(values, np.ndarray):
+        data = np.ascontiguousarray(values, kind.to_pandas_dtype())
+        return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(data)])
     if pa.types.is_string(kind):
         data, offset = utf8(values)
         return pa.StringArray.from_buffers(
@@ -186,6 +189,41 @@ def column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     numbers = np.array([value or 0 for value in values], np.int64)
     valid = None if known.all() else pa.py_buffer(np.packbits(known, bitorder="little"))
     return pa.Array.from_buffers(kind, len(values), [valid, pa.py_buffer(numbers)])
+
+
+def blank(rows: int, kind: pa.DataType) -> pa.Array:
+    """Return a column of so many empty texts or lists."""
+    import numpy as np
+
+    offsets = pa.py_buffer(np.zeros(rows + 1, np.int32))
+    if pa.types.is_list(kind):
+        return pa.ListArray.from_buffers(kind, rows, [None, offsets], children=[column([], kind.value_type)])
+    return pa.StringArray.from_buffers(rows, offsets, pa.py_buffer(b""))
+
+
+def without_rows(schema: pa.Schema) -> pa.Table:
+    """Return a table with these columns; Arrow's own loads pandas."""
+    return pa.Table.from_arrays([column([], kind) for kind in schema.types], schema=schema)
+
+
+def text(value: str) -> pa.StringScalar:
+    """Return a text to compare a column with; Arrow's own conversion loads pandas."""
+    return column([value], STRING)[0]
+
+
+def numbers(array: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
+    """Return a column of numbers or flags without nulls as an array; Arrow's own conversion loads pandas."""
+    import numpy as np
+
+    if isinstance(array, pa.ChunkedArray):
+        parts = [numbers(chunk) for chunk in array.chunks]
+        return np.concatenate(parts) if parts else numbers(pa.nulls(0, array.type))
+    if array.null_count:
+        raise ValueError("a column of numbers has nulls")
+    data, rows = array.buffers()[1] or b"", slice(array.offset, array.offset + len(array))
+    if pa.types.is_boolean(array.type):
+        return np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")[rows].view(bool)
+    return np.frombuffer(data, array.type.to_pandas_dtype())[rows]
 
 
 def utf8(texts: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

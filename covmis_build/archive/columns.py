@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from covmis_build.archive import dates, ids
 from covmis_build.archive.cells import LOOKED_AT, TOGETHER, addresses, bare_cell, cell_of, column_in
-from covmis_build.archive.formats.post import NONE, RETWEET, Claimed, Post, unescaped
+from covmis_build.archive.post import NONE, RETWEET, Claimed, Post, unescaped
 from covmis_build.archive.whose import (
     DAY,
     ENOUGH,

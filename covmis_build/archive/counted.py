@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from covmis_build import checked_parquet
+from covmis_build import checked_parquet, tables
 from covmis_build.text.urls import addresses, canonical_url
 
 if TYPE_CHECKING:
@@ -54,13 +54,14 @@ class Counting(NamedTuple):
 
     def flags(self, rows: pa.Table) -> Flags:
         """Mark the rows that count."""
-        counts = np.asarray(rows["has_content"])
+        counts = tables.numbers(rows["has_content"])
         if not self.reposts:
-            counts = counts & np.asarray(pc.equal(rows["repost_of"], ""))
+            counts = counts & tables.numbers(pc.equal(rows["repost_of"], tables.text("")))
         if self.since or self.until:
             times = rows["created_at"]
-            counts = counts & np.asarray(pc.greater_equal(times, self.since))
-            counts &= np.asarray(pc.and_(pc.less(times, self.until or "\U0010ffff"), pc.not_equal(times, "")))
+            counts = counts & tables.numbers(pc.greater_equal(times, tables.text(self.since)))
+            before = pc.less(times, tables.text(self.until or "\U0010ffff"))
+            counts &= tables.numbers(pc.and_(before, pc.not_equal(times, tables.text(""))))
         return counts
 
 
@@ -71,6 +72,17 @@ class Group(NamedTuple):
     group: int
     first: int
     end: int
+
+
+def groups_of(parts: Iterable[Path]) -> list[Group]:
+    """Return the row groups of these parts, whose files are checked."""
+    groups, end = list[Group](), 0
+    for part in parts:
+        with checked_parquet.reading(part) as file:
+            for number in range(file.num_row_groups):
+                first, end = end, end + file.metadata.row_group(number).num_rows
+                groups.append(Group(part, number, first, end))
+    return groups
 
 
 def rows_of(group: Group, columns: Sequence[str]) -> pa.Table:
@@ -98,15 +110,13 @@ class CountedPosts:
         """`older` has the rows (part, row) that do not count because another copy of their post does."""
         self.parts, self.unread = list(parts), list(unread)
         """`unread` says what of the archive is not in it because it could not be read."""
-        self.groups, self._begins = list[Group](), list[int]()
+        self.groups, self._begins = groups_of(self.parts), list[int]()
         flags, end = [np.empty(0, bool)], 0
         for part in self.parts:
             self._begins.append(end)
             with checked_parquet.reading(part) as file:
                 flags.append(counting.flags(file.read(counting.columns, use_threads=False)))
-                for number in range(file.num_row_groups):
-                    first, end = end, end + file.metadata.row_group(number).num_rows
-                    self.groups.append(Group(part, number, first, end))
+            end += len(flags[-1])
         self.counts = np.concatenate(flags)
         """Of each row whether it counts."""
         self.counts[self.at(older)] = False
@@ -119,24 +129,24 @@ class CountedPosts:
 
     def at(self, rows: pa.Table) -> Rows:
         """Return the numbers of rows given by part and position."""
-        parts = pa.array([part.stem for part in self.parts], pa.string())
-        part = np.asarray(pc.index_in(rows["part"], value_set=parts), np.int64)
-        numbers: Rows = np.array(self._begins, np.int64)[part] + np.asarray(rows["row"])
+        parts = tables.column([part.stem for part in self.parts], tables.STRING)
+        part = tables.numbers(pc.index_in(rows["part"], value_set=parts))
+        numbers: Rows = np.array(self._begins, np.int64)[part] + tables.numbers(rows["row"])
         return numbers
 
     def numbers(self, post_ids: Iterable[str]) -> Rows:
         """Return the numbers of these posts in the same order; -1 for one that does not count."""
-        wanted = pa.array(list(post_ids), pa.string())
+        wanted = tables.column(list(post_ids), tables.STRING)
         different = wanted.unique()
         numbers = np.full(len(different), -1, np.int64)
         place = pc.index_in(self._ids, value_set=different)
-        at = np.flatnonzero(np.asarray(place.is_valid()) & self.counts)
-        numbers[np.asarray(place.take(pa.array(at)))] = at
-        return numbers[np.asarray(pc.index_in(wanted, value_set=different))] if len(wanted) else numbers
+        at = np.flatnonzero(tables.numbers(place.is_valid()) & self.counts)
+        numbers[tables.numbers(place.take(tables.column(at, tables.COUNT)))] = at
+        return numbers[tables.numbers(pc.index_in(wanted, value_set=different))] if len(wanted) else numbers
 
     def ids(self, numbers: Rows) -> list[str]:
         """Return the ids of these posts."""
-        return list(self._ids.take(pa.array(numbers)).to_pylist())
+        return list(self._ids.take(tables.column(numbers, tables.COUNT)).to_pylist())
 
     @functools.cached_property
     def _ids(self) -> pa.ChunkedArray:
@@ -179,6 +189,10 @@ class CountedPosts:
         for group in self.groups:
             begin, end = np.searchsorted(different, (group.first, group.end))
             if begin < end:
-                parts.append(self.rows(group, columns).take(pa.array(different[begin:end] - group.first)))
-        empty = pa.table({name: pa.array([], pa.null()) for name in columns})
-        return pa.concat_tables(parts).take(pa.array(back)) if parts else empty
+                parts.append(
+                    self.rows(group, columns).take(
+                        tables.column(different[begin:end] - group.first, tables.COUNT)
+                    )
+                )
+        empty = pa.table({name: pa.nulls(0) for name in columns})
+        return pa.concat_tables(parts).take(tables.column(back, tables.COUNT)) if parts else empty

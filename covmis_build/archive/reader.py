@@ -12,8 +12,8 @@ from covmis_build.archive import columns, formats, streams, whose
 from covmis_build.archive.columns import Understood
 from covmis_build.archive.forgetting import PURGED, Forget
 from covmis_build.archive.formats.decoding import Posts
-from covmis_build.archive.formats.post import Post
 from covmis_build.archive.ids import time_of_id
+from covmis_build.archive.post import Post
 from covmis_build.archive.rewriting import line_without
 from covmis_build.errors import BrokenIds, InputError, doubted
 from covmis_build.files.ids import check_ids

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from covmis_build import checked_parquet, records, tables
 from covmis_build.archive.dates import iso
-from covmis_build.archive.formats.post import Post
+from covmis_build.archive.post import Post
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -144,12 +144,7 @@ def _column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
         arrays = [pa.array(part, kind.field(at).type) for at, part in enumerate(parts)]
         return pa.StructArray.from_arrays(arrays, fields=[kind.field(at) for at in range(kind.num_fields)])
     if not any(values):
-        offsets = pa.py_buffer(np.zeros(len(values) + 1, np.int32))
-        if pa.types.is_list(kind):
-            return pa.ListArray.from_buffers(
-                kind, len(values), [None, offsets], children=[pa.array([], kind.value_type)]
-            )
-        return pa.StringArray.from_buffers(len(values), offsets, pa.py_buffer(b""))
+        return tables.blank(len(values), kind)
     if kind in (tables.STRING, tables.STRINGS):
         with suppress(UnicodeEncodeError):  # an unpaired surrogate: `tables.column` repairs it
             return pa.array(values, kind)

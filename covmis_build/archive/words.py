@@ -231,7 +231,7 @@ class Words:
 
 def words_of(folder: Path, texts: Mapping[str, str]) -> Words:
     """Index the words of these texts by id; the files are stored in this folder."""
-    from covmis_build.archive.formats.post import Post  # imports all formats, which few callers need
+    from covmis_build.archive.post import Post  # imports all formats, which few callers need
     from covmis_build.archive.store import rows
 
     posts, path = [Post(post_id, "", "", text) for post_id, text in texts.items()], folder / "posts.parquet"

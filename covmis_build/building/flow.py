@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
+from covmis_build.building.counts import counts, distinct
 from covmis_build.engine.port import quiet
 from covmis_build.errors import MADE_AGAIN, InputError, counted
 
@@ -78,9 +79,9 @@ def flow(places: Places) -> list[Step]:
     needed = ("sample", "dropped", "claims", "hits")
     if not all(places.table(name).exists() for name in needed):
         return []
-    counts = _dropped_counts(places.table("dropped"))
+    dropped = _dropped_counts(places.table("dropped"))
     claims = storage.read_column(places.table("claims"), "claim_id")
-    unselected = counts.get(("claim", "claims"), {})
+    unselected = dropped.get(("claim", "claims"), {})
     listed, selected = len(claims), len(claims) - sum(unselected.values())
     steps = [
         Step("claims", "in the claim list", listed, None, 0, None, {}),
@@ -88,7 +89,7 @@ def flow(places: Places) -> list[Step]:
     ]
     left_claims, left = selected, _pairs(places)
     for name, keeps in WORDS.items():
-        gone, gone_claims = counts.get(("pair", name), {}), counts.get(("claim", name), {})
+        gone, gone_claims = dropped.get(("pair", name), {}), dropped.get(("claim", name), {})
         left, left_claims = left - sum(gone.values()), left_claims - sum(gone_claims.values())
         reasons = {**gone, **{f"{OF_A_CLAIM}{reason}": count for reason, count in gone_claims.items()}}
         steps.append(
@@ -98,19 +99,16 @@ def flow(places: Places) -> list[Step]:
 
 
 def _pairs(places: Places) -> int:
-    """Count all claim-post pairs that a query matched, before anything was dropped."""
-    query = """SELECT count(*) FROM (
-        SELECT claim_id, post_id FROM hits UNION SELECT claim_id, post_id FROM dropped
-        WHERE unit = 'pair' AND step = 'retrieve')"""
-    return int(ask(query, hits=places.table("hits"), dropped=places.table("dropped"))[0][0])
+    """Count all claim-post pairs that a query matched, before anything was dropped. A pair has hits or was dropped."""
+    lost = counts(places.table("dropped"), "unit", "step").get(("pair", "retrieve"), 0)
+    return distinct(places.table("hits"), "claim_id", "post_id") + lost
 
 
 def _dropped_counts(path: Path) -> dict[tuple[str, str], dict[str, int]]:
-    counts: dict[tuple[str, str], dict[str, int]] = {}
-    query = "SELECT unit, step, reason, count(*) FROM dropped GROUP BY ALL ORDER BY ALL"
-    for unit, step, reason, count in ask(query, dropped=path):
-        counts.setdefault((unit, step), {})[reason] = count
-    return counts
+    reasons: dict[tuple[str, str], dict[str, int]] = {}
+    for (unit, step, reason), count in counts(path, "unit", "step", "reason").items():
+        reasons.setdefault((unit, step), {})[reason] = count
+    return reasons
 
 
 def ask(query: str, *values: str | list[str], **tables: Path | list[Path]) -> list[tuple[Any, ...]]:
@@ -150,7 +148,10 @@ def missing_from_build(places: Places, frozen: pd.DataFrame) -> dict[str, str]:
     if not len(frozen) or not all(path.exists() for path in needed.values()):
         return {}
     items, hits, lost, cleaned = needed.values()
-    today = {item for (item,) in ask("SELECT item_id FROM items", items=items)}
+    rows = storage.read_parquet(items, ["item_id"], MADE_AGAIN, ["item_id"], ("item_id", frozen["item_id"]))
+    today = set(rows.column("item_id").to_pylist())
+    if today.issuperset(frozen["item_id"]):
+        return {}
     hit = set(ask("SELECT DISTINCT claim_id, post_id FROM hits", hits=hits))
     question = "SELECT claim_id, post_id, reason FROM dropped WHERE unit <> 'claim'"
     fates = {(claim, post): reason for claim, post, reason in ask(question, dropped=lost)}

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from covmis_build.building.counts import coded, counts
 from covmis_build.building.flow import ask
 from covmis_build.errors import counted
 from covmis_build.text.language import language_code
@@ -13,6 +16,7 @@ from covmis_build.text.words import count_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from covmis_build.building.flow import Step
     from covmis_build.options import Cleaning
@@ -77,8 +81,8 @@ def advice(places: Places, settings: Settings, step: Step, short: str | None = N
 
 def _with_fewer(places: Places) -> str:
     """Return the smaller minimum of posts that would keep half of the claims dropped for it."""
-    query = """SELECT count(*) FROM dropped WHERE unit = 'pair' AND step = 'minimum_posts' GROUP BY claim_id ORDER BY 1"""
-    sizes = [count for (count,) in ask(query, dropped=places.table("dropped"))]
+    by_claim = counts(places.table("dropped"), "unit", "step", "claim_id")
+    sizes = sorted(size for (*of, _), size in by_claim.items() if of == ["pair", "minimum_posts"])
     if not sizes:
         return ""
     middle = sizes[len(sizes) // 2]
@@ -128,8 +132,7 @@ def short_posts(places: Places, options: Cleaning) -> str:
         return ""
     # remaining posts without a tag have the settings' only language
     only = options.languages[0] if len(options.languages) == 1 else ""
-    counts = ask(COUNTS, only, **files)
-    many = [row for row in counts if row[0] and row[1] >= FEWEST]
+    many = [row for row in _lengths_by_language(only, **files) if row[0] and row[1] >= FEWEST]
     losing = [row for row in many if row[2] > TENTH * row[1]]
     if not losing:
         return ""
@@ -152,6 +155,32 @@ def short_posts(places: Places, options: Cleaning) -> str:
     )
 
 
+def _lengths_by_language(only: str, items: Path, dropped: Path, posts: Path) -> list[tuple[str, int, int]]:
+    """Return for each language its posts whose length was judged, and how many were too short; the most of these first."""
+    (kept,) = coded(items, "post_id")
+    unit, step, post = coded(dropped, "unit", "step", "post_id")
+    known, language = coded(posts, "post_id", "language")
+    judged = unit.rows("pair") & step.rows("words", "near_duplicates", "minimum_posts")
+    place = np.concatenate([kept.places_in(known), post.places_in(known)[judged]])
+    short = np.concatenate([np.zeros(len(kept.codes), bool), step.rows("words")[judged]])
+    rows = np.unique(
+        2 * place[place >= 0] + short[place >= 0]
+    )  # each post once, and once more if it was also too short
+    language_of = np.zeros(len(known.dictionary), np.int64)
+    language_of[known.codes] = language.codes
+    every, lost = (
+        np.bincount(language_of[at // 2], minlength=len(language.values))
+        for at in (rows, rows[rows % 2 == 1])
+    )
+    sizes = dict[str, tuple[int, int]]()
+    for name, posts_of, short_of in zip(language.values, every.tolist(), lost.tolist(), strict=True):
+        before = sizes.get(name or only, (0, 0))
+        sizes[name or only] = (before[0] + posts_of, before[1] + short_of)
+    return sorted(
+        ((name, *size) for name, size in sizes.items() if size[0]), key=lambda row: (-row[2], row[0])
+    )
+
+
 def _in_english(language: str, least: int, options: Cleaning) -> int:
     """The largest `minimum_words`, a number of English words, that asks no more than this of the language."""
     numbers = range(options.minimum_words, 0, -1)
@@ -163,7 +192,5 @@ SHOWN = 3
 JUDGED = """SELECT DISTINCT post_id, step = 'words' AS short FROM dropped
     WHERE unit = 'pair' AND step IN ('words', 'near_duplicates', 'minimum_posts') UNION SELECT post_id, false FROM items"""
 TAGGED = "coalesce(nullif(language, ''), ?)"
-COUNTS = f"""SELECT {TAGGED}, count(*), count(*) FILTER (short) FROM ({JUDGED}) JOIN posts USING (post_id)
-    GROUP BY 1 ORDER BY 3 DESC, 1"""
 TEXTS = f"""SELECT text FROM ({JUDGED}) JOIN posts USING (post_id) WHERE {TAGGED} = ? ORDER BY hash(post_id), post_id LIMIT 2000"""
 """Some of a language's posts, always the same ones."""

@@ -94,8 +94,9 @@ def run(
                     if entry and stage.name not in forced and _is_current(places, stage, entry, key, cache):
                         outcomes.append(StageRun(stage.name, False, 0.0, entry.rows(stage.makes)))
                     else:
-                        for path in stage.further_files(places) if stage.name in forced else ():
-                            storage.remove(path)
+                        if stage.name in forced:
+                            for path in [*stage.further_files(places), *stage.reused(places)]:
+                                storage.remove(path)
                         its = opened(engine if stage.large else HERE)
                         content = functools.partial(ledger.content, cache=cache)
                         outcomes.append(_make(places, settings, stage, key, its, progress, content))

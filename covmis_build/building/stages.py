@@ -16,7 +16,8 @@ from covmis_build import registry, storage
 from covmis_build.archive.parts import READER
 from covmis_build.archive.walk import archive_files
 from covmis_build.building.flow import ask
-from covmis_build.building.store import files_of, parts_of, store_of
+from covmis_build.building.store import files_of, kept_matches, matches_file, parts_of, store_of
+from covmis_build.engine import HERE
 from covmis_build.errors import InputError
 from covmis_build.options import RANKED
 from covmis_build.places import DRAWS
@@ -64,6 +65,8 @@ class Stage:
     """Other values that its tables depend on."""
     further_files: Callable[[Places], dict[Path, Facts]] = lambda _: {}
     """Files that it created besides its tables. Existing ones are rebuilt only with `force`."""
+    reused: Callable[[Places], list[Path]] = lambda _: []
+    """Files with which a further run takes less time, and gives the same. They may be missing; `force` does without them."""
 
 
 def _claim_ids(places: Places) -> list[str]:
@@ -149,6 +152,10 @@ def _make_queries(work: Work) -> Made:
         raise error.at(work.places.claims_csv) from None
 
 
+RETRIEVE = 16
+"""The version of the stage `retrieve`, and of the matches that are kept for it."""
+
+
 def _make_retrieve(work: Work) -> Made:
     from covmis_build import tables
     from covmis_build.matching.stage import retrieve
@@ -175,6 +182,7 @@ def _make_retrieve(work: Work) -> Made:
         progress=work.progress,
         given=nearest if settings.retrieval.ranked else None,
         claims=set(selected),
+        kept=kept_matches(places, RETRIEVE) if engine.name == HERE else None,
     )
     return {
         "posts": retrieved.posts,
@@ -359,13 +367,14 @@ STAGES = (
     Stage("queries", 4, ("claims",), (), ("queries",), lambda _: [], _make_queries),
     Stage(
         "retrieve",
-        16,
+        RETRIEVE,
         ("read", "claims", "queries"),
         ("retrieval",),
         ("posts", "hits", "candidates", "provenance", "retrieve.dropped"),
         lambda _: [],
         _make_retrieve,
         large=True,
+        reused=lambda places: [matches_file(places)],
     ),
     Stage(
         "clean",

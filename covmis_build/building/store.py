@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from covmis_build.archive.store import Store
     from covmis_build.archive.words import Words
     from covmis_build.engine import Engine, Progress
+    from covmis_build.matching.kept import Kept
     from covmis_build.places import Places
     from covmis_build.settings import Settings
 
@@ -54,6 +55,23 @@ def store_of(places: Places, engine: Engine) -> Store:
 
     posts = posts_of(engine, parts_of(places), _facts_of(places))
     return Store(posts, engine.table(places.table("older_copies")))
+
+
+def kept_matches(places: Places, version: int) -> Kept | None:
+    """Return the matches that are kept of the store's parts; None if the store is not on this machine."""
+    from covmis_build.matching.kept import Kept, Part
+
+    if places.far:
+        return None
+    parts = [Part(path, facts.sha256) for path, facts in files_of(places).items()]
+    return Kept(matches_file(places), parts, version)
+
+
+def matches_file(places: Places) -> Path:
+    """Return the file of kept matches, which may be missing."""
+    from covmis_build.matching.kept import FILE
+
+    return places.store / FILE
 
 
 def copies(places: Places) -> int:

@@ -54,6 +54,12 @@ def checked(claims: Sequence[Claim], path: Path) -> pd.DataFrame:
     """Return claims as the table `claims`, after checking that each has a unique id and a text."""
     import pandas as pd
 
+    check(claims, path)
+    return claims_frame(pd.DataFrame([claim.cells() for claim in claims]))
+
+
+def check(claims: Sequence[Claim], path: Path) -> None:
+    """Refuse claims of which one has no text, or no id of its own."""
     if not claims:
         raise InputError("has no claims", file=path)
     seen: dict[str, int | str] = {}
@@ -75,7 +81,6 @@ def checked(claims: Sequence[Claim], path: Path) -> pd.DataFrame:
         seen[claim_id] = claim.row
         if not claim.text:
             raise InputError(f"the claim {claim_id} has no text", file=path, row=claim.row)
-    return claims_frame(pd.DataFrame([claim.cells() for claim in claims]))
 
 
 def claims_frame(rows: pd.DataFrame) -> pd.DataFrame:

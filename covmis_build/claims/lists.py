@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from covmis_build.claims import claim_review, coaid
-from covmis_build.claims.claim import LISTS, Claim, checked
+from covmis_build.claims.claim import LISTS, Claim, check, checked
 from covmis_build.claims.claim_review import Vocabulary, is_misinformation
 from covmis_build.claims.list_columns import LIAR_COLUMNS, NAMELESS, PRESETS, Mapped, map_columns
 from covmis_build.errors import InputError, counted, nearest
@@ -76,6 +76,15 @@ class ClaimList:
 def read_claims(path: Path, form: str = "") -> pd.DataFrame:
     """Read a study's own list, CoAID or fact-checks; an empty `form` is detected."""
     return _read(path, form or _detect(path))
+
+
+def own_claims(path: Path) -> list[Claim]:
+    """Return the claims of a study's own list as `read_claims` would, without loading pandas."""
+    if not path.exists():
+        raise InputError("is missing", file=path)
+    claims = _csv_claims(path, strict=True)
+    check(claims, path)
+    return claims
 
 
 def claim_ids(path: Path) -> list[str]:

@@ -15,6 +15,7 @@ from typer import Exit, Typer
 from covmis_build.cli import console
 from covmis_build.cli.console import JsonOption, StudyOption
 from covmis_build.cli.panels import ELSEWHERE
+from covmis_build.cli.plain_values import Command
 from covmis_build.study.intents import until_told
 from covmis_build.study.study import Study, open_study
 
@@ -83,7 +84,8 @@ class Commands(Typer):
         """Add a function as a command."""
 
         def added(function: Callable[..., Result | None]) -> Callable[..., Result | None]:
-            super(Commands, self).command(name, epilog=ELSEWHERE, **settings)(command(function))
+            plain = {"cls": Command, "epilog": ELSEWHERE, **settings}
+            super(Commands, self).command(name, **plain)(command(function))
             return function
 
         return added

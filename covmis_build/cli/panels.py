@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperGroup
 
+from covmis_build.cli.plain_values import read_plainly
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -42,6 +44,10 @@ def line(command: Any) -> str:
 
 class Group(TyperGroup):
     """A group of commands, each with its line."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return all parameters."""
+        return read_plainly(super().get_params(ctx))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the panels, or the one list of a group."""

@@ -63,11 +63,12 @@ def assisted_estimate(  # noqa: PLR0913 - the sample, its predictions, the desig
     level: float = 0.95,
     linear: Floats | None = None,
     seen: Seen | None = None,
+    bounded: bool = True,
 ) -> Estimate:
     """Return the share shifted by `moved` (λ) times the difference of predictions between population and sample.
 
-    `centres` are subtracted from y and f; `scale`/π sums to 1; `extra` is variance of a later phase, `linear` and `seen` are
-    those of `linear_estimate`.
+    `centres` are subtracted from y and f; `scale`/π sums to 1; `extra` is variance of a later phase, `linear`, `seen` and
+    `bounded` are those of `linear_estimate`.
     """
     linear = deviations(y, centres[0], scale) if linear is None else linear
     plain = linear_estimate(
@@ -81,6 +82,7 @@ def assisted_estimate(  # noqa: PLR0913 - the sample, its predictions, the desig
         level=level,
         linear=linear,
         seen=seen,
+        bounded=bounded,
     )
     if n <= 2 or math.isnan(plain.value):
         return plain

@@ -37,7 +37,7 @@ from covmis_build.text.urls import addresses, canonical_url, telling_piece
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from covmis_build.archive.formats.post import Post
+    from covmis_build.archive.post import Post
     from covmis_build.text.scan import Cut, Sought
 
 REMEMBERED = 1 << 12

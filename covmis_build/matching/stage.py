@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from covmis_build.archive.store import Store
     from covmis_build.engine import Engine, Progress, Table
+    from covmis_build.matching.kept import Kept
 
 Given = Callable[["Sequence[str]"], "pd.DataFrame"]
 
@@ -48,18 +49,23 @@ def retrieve(
     progress: Progress = silent,
     given: pd.DataFrame | Given | None = None,
     claims: Collection[str] | None = None,
+    kept: Kept | None = None,
 ) -> Retrieved:
     """Match every post of the archive with every query.
 
     Posts that files assign to other `claims` than these are not assigned (None: every claim counts).
 
     `given` are posts in a claim list (claim_id, post_id, and kind if it is not title), which become hits without a query. A function
-    is called with the ids of the posts that queries match, and returns them. The tables are sorted by their keys.
+    is called with the ids of the posts that queries match, and returns them. The tables are sorted by their keys. With the `kept`
+    matches of the same posts only new ones are looked for.
     """
     progress("matching", 0, 1)
-    texts = (batch.column("text") for batch in store.posts.select(["text"]).batches())
-    kernel = finding(queries, len(store.posts), texts, None if claims is None else frozenset(claims))
-    found = engine.map(kernel, store.posts.select(LOOKED_AT), FOUND)
+    if kept is not None and claims is not None:
+        found = kept.found(engine, queries, claims)
+    else:
+        texts = (batch.column("text") for batch in store.posts.select(["text"]).batches())
+        kernel = finding(queries, len(store.posts), texts, None if claims is None else frozenset(claims))
+        found = engine.map(kernel, store.posts.select(LOOKED_AT), FOUND)
     if callable(given):
         matched = engine.sql(_matched(options), found=found).to_arrow()
         given = given(matched.column("post_id").to_pylist())

@@ -13,7 +13,7 @@ from covmis_build.text.tokens import tokens
 from covmis_build.text.urls import canonical_url
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     import pandas as pd
 
@@ -37,9 +37,14 @@ def build_queries(claims: pd.DataFrame) -> pd.DataFrame:
     """
     import pandas as pd
 
-    rows = [row for claim in claims.itertuples(index=False) if _wanted(claim) for row in _of_claim(claim)]
+    rows = query_rows(claims.itertuples(index=False))
     frame = pd.DataFrame(rows, columns=["query_id", "claim_id", "kind", "text", "expression", "language"])
     return frame.astype(object)
+
+
+def query_rows(claims: Iterable[object]) -> list[dict[str, str]]:
+    """Return the rows of the table `queries` for rows of the table `claims`, or claims of a list."""
+    return [row for claim in claims if _wanted(claim) for row in _of_claim(claim)]
 
 
 def _wanted(claim: object) -> bool:
@@ -79,10 +84,10 @@ def keywords_of(line: str) -> tuple[str, str]:
     return (tagged[2], tagged[1].lower()) if tagged else (line, "")
 
 
-def common_language(claims: pd.DataFrame) -> str:
-    """Return the common language of all claims, used for keywords in no claim's list; empty if there is none."""
-    languages = set(claims["language"])
-    return str(languages.pop() or "") if len(languages) == 1 else ""
+def common_language(languages: Iterable[str | None]) -> str:
+    """Return the language if all claims have this one, used for keywords in no claim's list; empty if there is none."""
+    different = set(languages)
+    return str(different.pop() or "") if len(different) == 1 else ""
 
 
 def expression_of(kind: str, text: str) -> str:

@@ -309,6 +309,7 @@ def mean(
     extra: float = 0.0,
     expected: Expected = NOTHING_KNOWN,
     level: float = 0.95,
+    bounded: bool = True,
 ) -> Estimate:
     """Return the Hájek mean: the total of y·size divided by that of size, within the domain if given.
 
@@ -329,6 +330,7 @@ def mean(
         extra=extra,
         expected=expected,
         level=level,
+        bounded=bounded,
     )
 
 
@@ -344,11 +346,12 @@ def linear_estimate(  # noqa: PLR0913 - a sample and what is known of its pool, 
     level: float = 0.95,
     linear: Floats | None = None,
     seen: Seen | None = None,
+    bounded: bool = True,
 ) -> Estimate:
     """Return the sum of scale·y/π, where scale/π sums to 1, with its interval.
 
     `centre` is subtracted from each unit: the mean, or its claim's mean if claims have equal weight. `linear` overrides the
-    linearised deviations (y - centre)·scale, for residuals of calibrated weights. `seen` are labels of a later phase.
+    linearised deviations (y - centre)·scale. `seen` are labels of a later phase. `bounded` values lie between 0 and 1.
     """
     shares = design.weights * scale
     value = float(np.sum(shares * y))
@@ -365,7 +368,7 @@ def linear_estimate(  # noqa: PLR0913 - a sample and what is known of its pool, 
         explained = max(explained, min(MOST_EXPLAINED, 1 - variance / alone if alone > 0 else 0.0))
     worth /= 1 - explained
     bounds, floor = (0.0, 1.0), 0.0
-    if not np.all((y[inside] >= 0) & (y[inside] <= 1)):
+    if not bounded:
         bounds, floor = (-math.inf, math.inf), spread / worth
     else:
         worth = min(worth, expected.worth(min(max(value, 0.0), 1.0)))

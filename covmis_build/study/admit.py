@@ -92,6 +92,6 @@ def _lines(journal: Path) -> list[dict[str, Any]]:
     if not journal.is_file():
         return []
     try:
-        return [json.loads(line) for line in journal.read_text("utf-8").split("\n") if line.strip()]
+        return [json.loads(line) for line in storage.whole_lines(journal) if line.strip()]
     except ValueError:
         raise InputError("cannot be read", file=journal, remedy="Restore it from a copy") from None

@@ -41,6 +41,7 @@ EXTRAS = {
     "snscrape": (("snscrape",), "collect public channels and accounts"),
     "language": (("py3langid", "pycld2"), "faster language detectors"),
     "keyring": (("keyring",), "keep credentials in the system's keyring"),
+    "qr": (("segno",), "QR codes of annotators' links"),
     "spark": (("pyspark",), "run matching and cleaning on Apache Spark"),
     "models": (("torch", "transformers", "accelerate"), "neural stance models; linear ones work without"),
     "lora": (("peft",), "LoRA: training low-rank additions instead of the encoder"),

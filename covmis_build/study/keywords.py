@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
-from covmis_build import storage, tables
+from covmis_build import storage
 from covmis_build.claims.claim import claims_csv
 from covmis_build.claims.edits import with_keywords
 from covmis_build.claims.lists import read_claims
 from covmis_build.engine import silent
 from covmis_build.errors import InputError, NoClaim
-from covmis_build.matching.find import numbers_found
+from covmis_build.matching.find import asked_table, numbers_found
+from covmis_build.matching.matcher import Row
 from covmis_build.queries.build import common_language, keywords_of
 from covmis_build.queries.suggest import Suggestions, suggest
 from covmis_build.queries.tuning import (
@@ -34,6 +34,8 @@ from covmis_build.text.places import spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    import pandas as pd
 
     from covmis_build.archive.counted import Rows
     from covmis_build.archive.words import Words
@@ -118,7 +120,7 @@ def tune(
     if path.exists():
         claims = read_claims(path, "csv")
         own = claims[claims["claim_id"].eq(lines[0])] if len(lines) == 1 else claims[:0]
-        language = common_language(claims if own.empty else own)
+        language = common_language((claims if own.empty else own)["language"])
         if not own.empty:
             lines = saved = _keywords_now(claims, lines[0])
     if not lines:
@@ -151,8 +153,8 @@ def numbers_of(words: Words, node: Node | None) -> Rows:
     pages = list(dict.fromkeys(leaf for leaf in all_leaves(node) if isinstance(leaf, Address)))
     if not pages:
         return words.rows(node)
-    rows = [(f"q{at}", "q", "keywords", "", str(page), "") for at, page in enumerate(pages)]
-    numbers = numbers_found(words.posts, pd.DataFrame(rows, columns=tables.SCHEMAS["queries"].names))
+    rows = [Row(f"q{at}", "q", "keywords", str(page)) for at, page in enumerate(pages)]
+    numbers = numbers_found(words.posts, asked_table(rows))
     return words.rows(node, dict(zip(pages, numbers, strict=True)))
 
 

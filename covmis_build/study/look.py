@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from covmis_build.archive.formats.post import Post
+    from covmis_build.archive.post import Post
     from covmis_build.report.summary import Summary
     from covmis_build.study.of_study import OfStudy
 

@@ -8,13 +8,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, get_args
 
-from covmis_build import tables
 from covmis_build.archive.words import words_of
-from covmis_build.claims.lists import read_claims
+from covmis_build.claims.lists import own_claims, read_claims
 from covmis_build.engine import silent
 from covmis_build.errors import InputError, NoClaim, counted
-from covmis_build.matching.find import numbers_found
-from covmis_build.queries.build import build_queries, common_language, keywords_of
+from covmis_build.matching.find import asked_table, numbers_found
+from covmis_build.matching.matcher import Row
+from covmis_build.queries.build import build_queries, common_language, keywords_of, query_rows
 from covmis_build.queries.suggest import READ, Suggestions, suggest
 from covmis_build.report.result import Result
 from covmis_build.report.summary import Listing
@@ -177,30 +177,26 @@ def _with_searches(query: ShownQuery, platform: str, limit: int | None) -> Shown
 
 def try_queries(study: OfStudy, text: str = "", *, samples: int = 3, progress: Progress = silent) -> Trial:
     """Count the posts that match keywords, a claim's queries (by its id), or all queries (without `text`)."""
-    import pandas as pd
-
     path = study.places.claims_csv
-    claims = read_claims(path, "csv") if path.exists() or not text else None
-    ids = [] if claims is None else list(claims["claim_id"])
+    claims = own_claims(path) if path.exists() or not text else []
+    ids = [claim.claim_id for claim in claims]
     noticed = []
-    if claims is not None and (not text or text in ids):
-        queries = build_queries(claims[claims["claim_id"] == text] if text else claims)
+    if not text or text in ids:
+        rows = query_rows(claim for claim in claims if text in ("", claim.claim_id))
+        queries = [Row(**row) for row in rows]
     else:
         noticed = [f"No claim has the id {text}; read as keywords"] * _looks_like_an_id(text, ids)
         words, language = keywords_of(text)
-        if not language and claims is not None:
-            language = common_language(claims)  # as `run` will parse them
-        asked = ("", "", "keywords", words, str(parse(words)), language)
-        queries = pd.DataFrame([asked], columns=tables.SCHEMAS["queries"].names)
+        if not language:
+            language = common_language(claim.language for claim in claims)  # as `run` will parse them
+        queries = [Row("", "", "keywords", str(parse(words)), words, language)]
     posts = study.counted_posts(progress)
-    numbers = numbers_found(posts, queries)
+    numbers = numbers_found(posts, asked_table(queries))
     tried = [
-        TriedQuery(query_id, expression, len(rows), shown)
-        for query_id, expression, rows, shown in zip(
-            queries["query_id"], queries["expression"], numbers, posts.samples(numbers, samples), strict=True
-        )
+        TriedQuery(query.query_id, query.expression, len(found), shown)
+        for query, found, shown in zip(queries, numbers, posts.samples(numbers, samples), strict=True)
     ]
-    written = queries.loc[queries["kind"] == "keywords", "text"]
+    written = [query.text for query in queries if query.kind == "keywords"]
     return Trial(posts.size, tried, [*noticed, *posts.unread, *remarks_on(written)], _limits(study))
 
 

@@ -9,8 +9,9 @@ from covmis_build import storage
 from covmis_build.annotation.answers import Phase
 from covmis_build.annotation.answers import Status as AnswerStatus
 from covmis_build.annotation.round_folder import RoundFolder, RoundKind, all_rounds, kind_of
+from covmis_build.building.counts import counts
 from covmis_build.building.dropped_posts import texts_of
-from covmis_build.building.flow import Step, ask, flow, missing_from_build
+from covmis_build.building.flow import Step, flow, missing_from_build
 from covmis_build.building.losses import losses, short_posts
 from covmis_build.building.purge import unfinished
 from covmis_build.building.run import current
@@ -299,8 +300,11 @@ def claims_to_open(places: Places) -> set[str]:
 
 def small_claims(places: Places) -> list[str]:
     """Return one line with the claims that have too few posts for a sample."""
-    query = "SELECT claim_id, reason FROM dropped WHERE unit = 'claim' AND step = 'minimum_posts' ORDER BY 1"
-    rows = ask(query, dropped=places.table("dropped")) if places.table("dropped").exists() else []
+    path = places.table("dropped")
+    known = counts(path, "unit", "step", "claim_id", "reason") if path.exists() else {}
+    rows = [
+        (claim, reason) for unit, step, claim, reason in known if (unit, step) == ("claim", "minimum_posts")
+    ]
     if not rows:
         return []
     named = ", ".join(claim for claim, _ in rows[:NAMED]) + (", …" if len(rows) > NAMED else "")

@@ -101,7 +101,7 @@ class Sought:
 
     def load(self) -> None:
         """Load the compiled code, so that forked processes have it, too."""
-        empty = Owned(pa.array([""]), np.zeros(1, np.int64))
+        empty = Owned(_one(b""), np.zeros(1, np.int64))
         self.look(empty.texts, empty, [empty])
 
     def look(self, texts: pa.Array, titles: Owned, links: Sequence[Owned]) -> tuple[Any, dict[int, Cut]]:
@@ -189,12 +189,18 @@ ROOM = 1024
 """Buffer size, more than usually needed; `tokens` processes a text for which it is too small."""
 
 
+def _one(letters: bytes) -> pa.Array:
+    """Return an array of one text; Arrow's own conversion loads pandas."""
+    offsets = pa.py_buffer(np.array([0, len(letters)], np.int32))
+    return pa.StringArray.from_buffers(1, offsets, pa.py_buffer(letters))
+
+
 def utf8(texts: pa.Array) -> Utf8:
     """Return texts as one buffer of UTF-8, each followed by a zero, and the start of each.
 
     A zero within a text is replaced by another control character, which also ends words.
     """
-    ended = pc.binary_join_element_wise(texts, "\0", "")
+    ended = pc.binary_join_element_wise(texts, _one(b"\0")[0], _one(b"")[0])
     offset = np.frombuffer(ended.buffers()[1], np.int32, len(ended) + 1, 4 * ended.offset).astype(np.int64)
     data = np.frombuffer(ended.buffers()[2], np.uint8)[: offset[-1]]
     if np.count_nonzero(data == 0) > len(texts):

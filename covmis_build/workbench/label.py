@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -66,7 +67,9 @@ async def save(request: Request) -> Response:
 def answers_in(body: str) -> list[dict[str, Any]]:
     """What the page sent; anything else is refused."""
     try:
-        rows: list[dict[str, Any]] = msgspec.to_builtins(msgspec.json.decode(body, type=_Rows).answers)
+        # Half of a pair of surrogates, as a cut emoji leaves it, is no text that a file can have.
+        whole = json.dumps(json.loads(body), ensure_ascii=False).encode("utf-8", "replace")
+        rows: list[dict[str, Any]] = msgspec.to_builtins(msgspec.json.decode(whole, type=_Rows).answers)
     except (ValueError, RecursionError):  # msgspec's errors are ValueErrors, too
         raise InputError("no answers of the page", remedy="Load the page again") from None
     return rows

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 
 from covmis_build.errors import InputError
@@ -75,7 +76,18 @@ def sheet(request: Request) -> Response:
     bench = bench_of(request)
     if not bench.new_links:
         raise InputError("there is no new link to print", remedy="Make one: links are shown once")
-    return bench.page(request, "links_sheet.html", "round", "links", new=bench.new_links)
+    codes = {code: _qr(url, code) for code, url in bench.new_links.items()}
+    return bench.page(request, "links_sheet.html", "round", "links", new=bench.new_links, codes=codes)
+
+
+def _qr(url: str, code: str) -> Markup:
+    """A link as a QR code; nothing where the extra is not installed."""
+    try:
+        import segno
+    except ImportError:
+        return Markup("")
+    drawing = segno.make(url, micro=False).svg_inline(scale=4, light="#fff", title=f"Link of {code}")
+    return Markup(drawing)  # noqa: S704 - segno's own drawing, of squares; it escapes the title
 
 
 def _port(text: str) -> int:

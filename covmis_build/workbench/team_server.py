@@ -68,12 +68,19 @@ class ServedLinks(Result):
 
     round: str
     links: Links
+    behind: str = ""
+    """Where a reverse proxy finds it."""
     warnings: tuple[str, ...] = ()
 
     @property
     def summary(self) -> Summary:
         """Return where the links lead, and the new ones."""
-        return [f"Annotators of round {self.round} label at {self.links.address}.", *self.links.summary]
+        proxied = [f"The reverse proxy finds them at {self.behind}."] if self.behind else []
+        return [
+            f"Annotators of round {self.round} label at {self.links.address}.",
+            *proxied,
+            *self.links.summary,
+        ]
 
 
 class TeamServer:
@@ -90,9 +97,7 @@ class TeamServer:
             ws="none",
             log_level="error",  # what strangers send is no news
             server_header=False,
-            proxy_headers=bool(
-                reach.public
-            ),  # only then is there a proxy that says who asks, on this machine
+            proxy_headers=bool(reach.public),  # only then a proxy on this machine says who asks
             limit_concurrency=CONNECTIONS,
             timeout_graceful_shutdown=1,
             ssl_certfile=reach.certificate,
@@ -148,7 +153,8 @@ def serve_links(bench: Bench, reach: Reach, number: str = "") -> ServedLinks:
     bench.new_links = shown | dict(links.new)
     server.start()
     warning = server.reach.warning
-    return ServedLinks(round_.number, links, (warning,) if warning else ())
+    behind = replace(server.reach, public="").base if reach.public else ""
+    return ServedLinks(round_.number, links, behind, (warning,) if warning else ())
 
 
 def _listen(reach: Reach) -> socket.socket:

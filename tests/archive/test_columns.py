@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from covmis_build.archive import columns, dates, formats, streams
-from covmis_build.archive.formats.post import Post
+from covmis_build.archive.post import Post
 from covmis_build.archive.reader import ReadingOptions, open_job, read
 from covmis_build.errors import InputError
 from covmis_build.files.reading import open_table, read_table

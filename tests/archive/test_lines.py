@@ -14,7 +14,7 @@ from openpyxl import Workbook
 
 from covmis_build.archive import formats, streams
 from covmis_build.archive.forgetting import Forget
-from covmis_build.archive.formats.post import NONE, Claimed
+from covmis_build.archive.post import NONE, Claimed
 from covmis_build.archive.reader import EMPTIED, NO_TIME, ReadingOptions, read
 from covmis_build.options import Columns
 from tests.archive.test_formats import RECORD, STATUS, VIEW

@@ -15,8 +15,8 @@ import pytest
 from covmis_build import children, tables
 from covmis_build.archive import reader, stage, streams
 from covmis_build.archive.forgetting import Forget
-from covmis_build.archive.formats.post import Post
 from covmis_build.archive.parts import Parts, noted
+from covmis_build.archive.post import Post
 from covmis_build.archive.stage import read_archive
 from covmis_build.archive.store import STORE, rows
 from covmis_build.engine import open_engine

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from covmis_build import tables
 from covmis_build.archive import words_file
 from covmis_build.archive.counted import CountedPosts, Counting
-from covmis_build.archive.formats.post import Post
+from covmis_build.archive.post import Post
 from covmis_build.archive.store import rows
 from covmis_build.archive.words import Words
 from covmis_build.errors import InputError

@@ -9,7 +9,8 @@ import pytest
 from tests.cli.test_help import loaded
 from tests.corpus.studies import covmis
 
-NEVER = {"numba", "llvmlite", "sklearn", "statsmodels"}
+NEVER = {"numba", "llvmlite", "sklearn", "statsmodels", "pydantic", "matplotlib"}
+SMALL = {"scipy", "pandas", "duckdb"}
 
 
 @pytest.fixture(scope="module")
@@ -23,12 +24,13 @@ def study(annotated, tmp_path_factory):
 @pytest.mark.parametrize(
     ("command", "further"),
     [
-        ("status", {"scipy", "pandas"}),
-        ("run", {"scipy", "pandas"}),
+        ("status --study .", SMALL),
+        ("run", SMALL),
+        ("queries try vaccine --samples 2", SMALL),
         ("estimate", set()),
         ("round board", set()),
     ],
-    ids=["status", "run", "estimate", "board"],
+    ids=["status", "run", "try", "estimate", "board"],
 )
 def test_what_is_not_used_is_not_loaded(study, monkeypatch, command, further):
     monkeypatch.chdir(study)

@@ -37,6 +37,47 @@ def test_predictions_that_are_right_give_the_pools_truth():
     assert found.r_squared == 0.95
 
 
+def test_a_domain_takes_the_predictions_of_its_own_units():
+    """Half of the population has other values and predictions; the whole population's mean would move the domain's."""
+    rng = np.random.default_rng(4)
+    inside = np.repeat([True, False], 400)
+    truth = np.where(inside, rng.random(800) < 0.8, rng.random(800) < 0.1).astype(float)
+    f = np.clip(truth * 0.6 + rng.normal(0.2, 0.1, 800), 0, 1)
+    taken = rng.random(800) < 0.2
+    given = truth[taken], np.full(taken.sum(), 0.2)
+    found = estimate(*given, assisted_by=(f[taken], f), domain=(inside[taken], inside))
+    alone = estimate(
+        truth[taken & inside],
+        np.full((taken & inside).sum(), 0.2),
+        assisted_by=(f[taken & inside], f[inside]),
+    )
+    assert (found.value, found.variance) == pytest.approx((alone.value, alone.variance), rel=0.02)
+    assert found.low < truth[inside].mean() < found.high
+    with pytest.raises(InputError, match="a domain with assisted_by is a pair"):
+        estimate(*given, assisted_by=(f[taken], f), domain=inside[taken])
+    with pytest.raises(InputError, match="800 marks of the domain have 1 predictions"):
+        estimate(*given, assisted_by=(f[taken], 0.5), domain=(inside[taken], inside))
+
+
+def test_bounds_are_said_by_the_caller():
+    """A scale from 1 to 5 is the share of its range; counts are no shares, also if none is above 1 in the sample."""
+    rng = np.random.default_rng(2)
+    pi = rng.uniform(0.2, 0.8, 60)
+    marks = rng.integers(1, 6, 60).astype(float)
+    found, share = estimate(marks, pi, bounds=(1, 5)), estimate((marks - 1) / 4, pi)
+    assert (found.value, found.low, found.high) == pytest.approx(
+        [1 + 4 * x for x in (share.value, share.low, share.high)]
+    )
+    few = estimate([0.0, 1.0] * 30, pi, bounds=None)
+    assert few.bounds == (-math.inf, math.inf)
+    with pytest.raises(InputError, match=r"the value 3 is not between 0 and 1. `bounds=None`"):
+        estimate([3.0, 0.0], [0.5, 0.5])
+    many = estimate(np.exp(rng.normal(0, 2, 60)), pi, bounds=None)
+    assert math.isnan(many.low)
+    assert many.why == "a few large values decide the mean of so few units: no interval is known"
+    assert not estimate(rng.normal(10, 2, 60), pi, bounds=None).why
+
+
 def test_predictions_without_information_move_nothing():
     y, pi, _ = a_sample()
     plain = estimate(y, pi)

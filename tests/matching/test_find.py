@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from covmis_build.archive import store, streams
-from covmis_build.archive.formats.post import Claimed, Post
+from covmis_build.archive.post import Claimed, Post
 from covmis_build.archive.reader import read
 from covmis_build.matching import matcher as match
 from covmis_build.matching.find import Asked, _candidates, find

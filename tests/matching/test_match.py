@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from covmis_build.archive.formats.post import Post
 from covmis_build.archive.ids import post_at
+from covmis_build.archive.post import Post
 from covmis_build.claims.lists import read_claims
 from covmis_build.matching.matcher import Matcher, Query, read_queries
 from covmis_build.queries.build import build_queries

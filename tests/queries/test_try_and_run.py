@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from covmis_build import tables
 from covmis_build.archive import counted
 from covmis_build.archive.counted import CountedPosts, Counting
-from covmis_build.archive.formats.post import Post
+from covmis_build.archive.post import Post
 from covmis_build.archive.reader import Read
 from covmis_build.archive.store import OLDER_COPIES, PartWriter, Store
 from covmis_build.engine import open_engine

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import covmis_build as covmis
-from covmis_build.archive.formats.post import Post
+from covmis_build.archive.post import Post
 from covmis_build.archive.words import words_of
 from covmis_build.errors import InputError
 from covmis_build.matching.matcher import Matcher, read_queries

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from covmis_build.archive.formats.post import Post
+from covmis_build.archive.post import Post
 from covmis_build.matching.matcher import Matcher, read_queries
 from covmis_build.text.tokens import lettered, tokens
 

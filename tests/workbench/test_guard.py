@@ -28,6 +28,7 @@ PAGES = (
     "/story/a",
     "/plan",
     "/rounds",
+    "/links",
     "/results",
     "/session",
 )

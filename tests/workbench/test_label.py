@@ -66,7 +66,8 @@ def test_answers_of_the_page_are_labels_as_if_its_file_had_been_pulled(folder):
         ADDRESS,
         json={"answers": [answer(second, "against"), answer(first, "", later, times={"label": later})]},
     )
-    client.post(ADDRESS, json={"answers": [answer(third, "skip"), answer(second, "against")]})
+    cut = json.dumps({"answers": [answer(third, "skip", comment="cut \ud83d"), answer(second, "against")]})
+    assert client.post(ADDRESS, content=cut).json() == {"later": [], "refused": {}}
     late = answer(second, "favor", "2029-01-01T10:00:00.000Z")
     (counts,) = client.post(ADDRESS, json={"answers": [late]}).json()["later"]
     assert counts["label"] == "against", "what came was of another tab, and older: its page hears what counts"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 
 import httpx
 import pytest
@@ -29,7 +30,7 @@ def client(folder):
         client.bench.team.stop()
 
 
-def test_a_lead_serves_replaces_prints_and_closes_links_and_sees_who_is_how_far(folder, client):
+def test_a_lead_serves_replaces_prints_and_closes_links_and_sees_who_is_how_far(folder, client, monkeypatch):
     assert "Links are not served now" in client.get("/links").text
     assert 'href="/links"' in client.get("/rounds").text
     assert client.post("/links", data={"act": "new", "of": "a1"}).status_code == 400, (
@@ -53,6 +54,10 @@ def test_a_lead_serves_replaces_prints_and_closes_links_and_sees_who_is_how_far(
         sheet = client.get("/links/sheet").text
         assert links["a1"] in sheet
         assert links["a2"] in sheet
+        drawings = re.findall(r"<svg[^>]*>.*?</svg>", sheet, re.DOTALL)
+        assert [re.search("<title>(.*?)</title>", svg)[1] for svg in drawings] == ["Link of a1", "Link of a2"]
+        monkeypatch.setitem(sys.modules, "segno", None)
+        assert "covmis[qr]" in client.get("/links/sheet").text
         changed = client.post("/links", data={"act": "new", "of": "a1"}).text
         assert links["a1"] not in changed
         assert links["a2"] in changed

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Set as AbstractSet
 
-    from covmis_build.archive.formats.post import Post
     from covmis_build.archive.formats.table_tools import Row
+    from covmis_build.archive.post import Post
 
 
 class LineForm(Protocol):

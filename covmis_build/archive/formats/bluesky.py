@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from covmis_build.archive.formats.decoding import reader
-from covmis_build.archive.formats.post import NONE, Post, Stamp
+from covmis_build.archive.post import NONE, Post, Stamp
 
 NAME = "bluesky"
 

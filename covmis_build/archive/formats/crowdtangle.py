@@ -10,8 +10,8 @@ import msgspec
 from covmis_build.archive import ids
 from covmis_build.archive.dates import ZONES, Form, TimeForm
 from covmis_build.archive.formats.decoding import decoded
-from covmis_build.archive.formats.post import Post
 from covmis_build.archive.formats.table_tools import ISO, Row
+from covmis_build.archive.post import Post
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet

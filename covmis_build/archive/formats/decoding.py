@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from covmis_build.archive.formats.post import Post
+from covmis_build.archive.post import Post
 
 if TYPE_CHECKING:
     from collections import Counter

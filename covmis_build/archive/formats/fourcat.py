@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from covmis_build.archive import ids
-from covmis_build.archive.formats.post import Post, unescaped
 from covmis_build.archive.formats.table_tools import ISO, Row, need, number
+from covmis_build.archive.post import Post, unescaped
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet

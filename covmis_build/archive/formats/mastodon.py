@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from covmis_build.archive.formats.decoding import decoded, reader
-from covmis_build.archive.formats.post import NONE, Post, Stamp
+from covmis_build.archive.post import NONE, Post, Stamp
 
 NAME = "mastodon"
 SCRAPED = "snscrape.modules.mastodon"

@@ -9,7 +9,7 @@ import msgspec
 
 from covmis_build.archive.formats.decoding import Posts, decoded
 from covmis_build.archive.formats.mastodon import Status, id_of, plain
-from covmis_build.archive.formats.post import Post
+from covmis_build.archive.post import Post
 
 NAME = "mastodon_archive"
 WHOLE = True

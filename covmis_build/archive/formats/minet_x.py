@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from covmis_build.archive.formats.post import Post
 from covmis_build.archive.formats.table_tools import SECONDS, Row, digits, number, parted
 from covmis_build.archive.ids import x_id
+from covmis_build.archive.post import Post
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet

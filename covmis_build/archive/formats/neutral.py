@@ -9,8 +9,8 @@ import msgspec
 
 from covmis_build.archive.dates import iso
 from covmis_build.archive.formats.decoding import decoded
-from covmis_build.archive.formats.post import Claimed, Post
 from covmis_build.archive.ids import NATIVE, PLATFORM, platform_of
+from covmis_build.archive.post import Claimed, Post
 
 NAME = "covmis"
 WHOLE = True

@@ -11,8 +11,8 @@ import msgspec
 
 from covmis_build.archive.dates import Form, TimeForm
 from covmis_build.archive.formats.decoding import decoded
-from covmis_build.archive.formats.post import Post, unescaped
 from covmis_build.archive.formats.table_tools import ISO, Row, in_text, need
+from covmis_build.archive.post import Post, unescaped
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet

@@ -11,8 +11,8 @@ import msgspec
 
 from covmis_build.archive.formats import mastodon, telegram
 from covmis_build.archive.formats.decoding import decoded, reader
-from covmis_build.archive.formats.post import NONE, Post, Stamp, unescaped
 from covmis_build.archive.ids import x_id
+from covmis_build.archive.post import NONE, Post, Stamp, unescaped
 
 NAME = "snscrape"
 

@@ -13,8 +13,8 @@ import msgspec
 
 from covmis_build.archive.dates import iso
 from covmis_build.archive.formats.decoding import Posts, decoded
-from covmis_build.archive.formats.post import Post
 from covmis_build.archive.formats.table_tools import ISO, SECONDS, in_text
+from covmis_build.archive.post import Post
 
 NAME = "telegram"
 WHOLE = True

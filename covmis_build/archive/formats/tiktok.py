@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from covmis_build.archive.formats.decoding import decoded
-from covmis_build.archive.formats.post import Post
 from covmis_build.archive.formats.table_tools import SECONDS, Row, digits, in_text, number
+from covmis_build.archive.post import Post
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet

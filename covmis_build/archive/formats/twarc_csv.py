@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from covmis_build.archive.formats.post import Post, unescaped
 from covmis_build.archive.formats.table_tools import ISO, Row, digits, number
 from covmis_build.archive.ids import x_id
+from covmis_build.archive.post import Post, unescaped
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet

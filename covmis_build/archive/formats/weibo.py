@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from covmis_build.archive.dates import Form, TimeForm
-from covmis_build.archive.formats.post import Post
 from covmis_build.archive.formats.table_tools import Row, digits, in_text
+from covmis_build.archive.post import Post
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet

@@ -6,12 +6,12 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.archive.formats.decoding import UNREADABLE
-from covmis_build.archive.formats.post import RETWEET
 from covmis_build.archive.formats.x_v1 import read as read_v1
 from covmis_build.archive.ids import post_id
+from covmis_build.archive.post import RETWEET
 
 if TYPE_CHECKING:
-    from covmis_build.archive.formats.post import Post
+    from covmis_build.archive.post import Post
 
 NAME = "x_archive"
 WHOLE = True

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from covmis_build.archive.formats.decoding import reader
-from covmis_build.archive.formats.post import NONE, Post, Stamp, unescaped
 from covmis_build.archive.ids import x_id
+from covmis_build.archive.post import NONE, Post, Stamp, unescaped
 
 NAME = "x_v1"
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from covmis_build.archive.formats.decoding import reader
-from covmis_build.archive.formats.post import NONE, UNCOUNTED, Post, Stamp, unescaped
 from covmis_build.archive.ids import x_id
+from covmis_build.archive.post import NONE, UNCOUNTED, Post, Stamp, unescaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from covmis_build.archive.formats.decoding import decoded
-from covmis_build.archive.formats.post import Post
 from covmis_build.archive.formats.table_tools import ISO, Row, in_text, need
+from covmis_build.archive.post import Post
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet

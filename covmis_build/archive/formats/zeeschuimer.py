@@ -8,9 +8,9 @@ import msgspec
 
 from covmis_build.archive.dates import iso
 from covmis_build.archive.formats.decoding import decoded
-from covmis_build.archive.formats.post import Post, unescaped
 from covmis_build.archive.formats.tiktok import made as tiktok_post
 from covmis_build.archive.ids import x_id
+from covmis_build.archive.post import Post, unescaped
 
 NAME = "zeeschuimer"
 WHOLE = True

@@ -2,7 +2,7 @@
 
 import json
 
-from covmis_build.archive.formats.post import Post
+from covmis_build.archive.post import Post
 
 ID = "talk_id"
 
