@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from covmis_build import storage
+from covmis_build import storage, tables
 from covmis_build.building.flow import ask
 from covmis_build.cleaning import near_duplicates
 from covmis_build.errors import InputError, counted, nearest
@@ -160,6 +160,8 @@ def frame_of(
     posts = posts[posts["claim_id"].isin(set(frozen["claim_id"]))].reset_index(drop=True)
     recorded = _records(counted_rounds)
     reached = _reached(posts, frozen, recorded, places)
+    posts = posts.assign(p_claim=_chances_then(posts, recorded))
+    represented = posts["post_id"].isin(set(recorded.loc[recorded["p_claim"] < 1, "post_id"]))
     inside = labelled[labelled["item_id"].isin(set(posts["item_id"]))]
     missing = _described(left[left["item_id"].isin(set(posts["item_id"]))], posts)
     if inside.empty:
@@ -174,7 +176,7 @@ def frame_of(
         outside=len(labelled) - len(inside),
         missing=missing,
         gone=len(left) - len(missing),
-        unreached=int((~reached).sum()),
+        unreached=int((~reached & ~represented).sum()),
         elsewhere=_elsewhere(set(posts["claim_id"]), places),
         grown=tuple(sorted(grown(read_ledger(places.rounds), posts) - set(recorded["claim_id"]))),
     )
@@ -189,8 +191,18 @@ def _described(labelled: pd.DataFrame, posts: pd.DataFrame) -> pd.DataFrame:
 
 def _records(rounds: Sequence[RoundFolder]) -> pd.DataFrame:
     """Return what the rounds recorded of the posts that their draws chose from."""
-    tables = [round_.population() for round_ in rounds]
-    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame({"claim_id": [], "item_id": []})
+    of_rounds = [round_.population() for round_ in rounds]
+    return pd.concat(of_rounds, ignore_index=True) if of_rounds else tables.empty("population")
+
+
+def _chances_then(posts: pd.DataFrame, recorded: pd.DataFrame) -> pd.Series[float]:
+    """Return the probability that each post stays with its claim: of the last draw that could choose it, if that was smaller.
+
+    If another claim's query no longer finds a post, it is certain to stay today; those that did not stay at the draw were
+    represented there by those that did.
+    """
+    then = recorded.drop_duplicates("item_id", keep="last").set_index("item_id")["p_claim"]
+    return posts["p_claim"].clip(upper=posts["item_id"].map(then).fillna(1.0))
 
 
 def _drawn_from(rounds: Sequence[RoundFolder]) -> pd.DataFrame | None:

@@ -162,7 +162,7 @@ def test_posts_found_since_have_no_chance_until_a_round_draws_from_them(study, f
     assert pool_row(figures)["population"] < float((1 / study.items["p_claim"]).sum())
 
 
-VIRAL = """title = "Copies"
+MADE = """title = "Made"
 [[retrieval.columns]]
 files = "posts.csv"
 platform = "made"
@@ -185,45 +185,69 @@ channel = "csv"
 """
 
 
-def test_a_copy_that_stands_for_an_undrawn_post_had_its_chance(tmp_path):
-    """Forty texts, each posted with one word of the query, then with the other: without the first word copies stand for all."""
-    folder, words = (
-        tmp_path / "study",
-        ["ba", "de", "fi", "go", "lu", "ma", "ne", "pi", "ro", "su", "ta", "ve", "wi", "xo", "yu"],
-    )
+def made_study(folder, claims, texts):
+    """A study with these claims (id → keywords) and posts, labelled once by one person."""
     (folder / "annotation").mkdir(parents=True)
     (folder / "data" / "archive").mkdir(parents=True)
-    (folder / "study.toml").write_text(VIRAL)
+    (folder / "queries").mkdir()
+    (folder / "study.toml").write_text(MADE)
     (folder / "annotation" / "guideline.md").write_text("\n".join(f"- **{label}**: yes." for label in LABELS))
-    rows = ["id,text,time"]
-    for number in range(80):
-        text = " ".join(f"{words[(number % 40 + 7 * at) % 15]}{words[at]}{number % 40}" for at in range(14))
-        word = "early" if number < 40 else "later"
-        rows.append(f"{number},{word} {text},2020-04-{1 + number // 40:02}")
-    (folder / "data" / "archive" / "posts.csv").write_text("\n".join(rows))
+    rows = [f"{number},{text},2020-04-{1 + number % 28:02}" for number, text in enumerate(texts)]
+    (folder / "data" / "archive" / "posts.csv").write_text("\n".join(["id,text,time", *rows]))
     study = open_study(folder)
-    study.places.claims_csv.parent.mkdir(exist_ok=True)
-    study.places.claims_csv.write_text("claim_id,text,keywords\n1,A claim is true.,early OR later\n")
+    lines = [f"{claim},Claim {claim} is true.,{words}" for claim, words in claims.items()]
+    study.places.claims_csv.write_text("\n".join(["claim_id,text,keywords", *lines]) + "\n")
     study.run()
-    assert set(study.items["group_size"]) == {2}
-    round_ = study.open_round(1)
+    round_ = study.open_round(len(claims))
     round_.push()
     for sheet in round_.folder.sheets.glob("*.csv"):
         fill(sheet, said)
     round_.pull()
+    return study
+
+
+def words_of(number):
+    """Fourteen words that no other text has."""
+    syllables = ["ba", "de", "fi", "go", "lu", "ma", "ne", "pi", "ro", "su", "ta", "ve", "wi", "xo", "yu"]
+    return " ".join(f"{syllables[(number + 7 * at) % 15]}{syllables[at]}{number}" for at in range(14))
+
+
+def test_a_copy_that_stands_for_an_undrawn_post_had_its_chance(tmp_path):
+    """Forty texts, each posted with one word of the query, then with the other: without the first word copies stand for all."""
+    texts = [f"{word} {words_of(number)}" for word in ("early", "later") for number in range(40)]
+    study = made_study(tmp_path / "study", {"1": "early OR later"}, texts)
+    assert set(study.items["group_size"]) == {2}
     before = study.estimate()
     change_claims(study, lambda row: row | {"keywords": "later"})
     study.run()
     after = study.estimate()
-    print(after.warnings, after.methods)
     assert not any("had no chance" in note for note in after.warnings)
-    assert (
-        pool_row(after)[["share", "n", "population"]].tolist()
-        == pool_row(before)[["share", "n", "population"]].tolist()
-    )
+    names = ["share", "n", "population"]
+    assert pool_row(after)[names].tolist() == pool_row(before)[names].tolist()
     assert pool_row(after)["population"] == 40
-    study.purge(posts="made:41")
-    assert not any("made:41" in (posts or []) for posts in round_.folder.population()["copies"])
+    copied = next(post for posts in study.round(1).folder.population()["copies"] for post in posts)
+    study.purge(posts=copied)
+    assert not any(copied in posts for posts in study.round(1).folder.population()["copies"])
+
+
+def test_a_post_that_stayed_with_a_claim_taken_out_was_represented_by_those_that_did_not(tmp_path):
+    """Forty posts of two claims, twenty of the first alone: those that stayed with it count twice, today as at the draw."""
+    texts = [f"{'first second' if number < 40 else 'first'} {words_of(number)}" for number in range(60)]
+    study = made_study(tmp_path / "study", {"1": "first", "2": "second"}, texts)
+    stayed = int((study.items["claim_id"] == "1").sum()) - 20
+    assert 5 < stayed < 35
+    before = study.estimate(by="claim").shares
+    change_claims(study, lambda row: row if row["claim_id"] == "1" else None)
+    study.run()
+    assert (study.items["p_claim"] == 1).all()
+    assert len(study.items) == 60
+    after = study.estimate(by="claim")
+    assert not any("had no chance" in note for note in after.warnings)
+    own = (before["scope"] == "claim") & (before["name"] == "1")
+    now = (after.shares["scope"] == "claim") & (after.shares["name"] == "1")
+    for name in ("share", "n", "population", "low", "high"):
+        assert after.shares.loc[now, name].tolist() == pytest.approx(before.loc[own, name].tolist()), name
+    assert pool_row(after)["population"] == 20 + 2 * stayed
 
 
 def test_the_share_of_the_pool_is_that_of_its_cells(study):

@@ -73,6 +73,6 @@ def test_what_was_found_once(tmp_path, found):
 def test_a_bundle_that_would_fill_memory_is_refused(tmp_path):
     path = tmp_path / "bomb.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("manifest.json", b"\0" * (40 << 20))
+        archive.writestr("manifest.json", b"\0" * (80 << 20))
     with pytest.raises(CovmisError, match="unpacks to more"):
         read_bundle(path)
