@@ -24,9 +24,9 @@ def test_shares_of_the_demonstration_are_those_of_r(built, tmp_path):
     for label in LABELS:
         y = (corpus["label"] == label).to_numpy(int)
         rows = corpus[["kind"]].assign(p=p, y=y, x=corpus["group_size"].astype(float), d=1)
-        rows = rows.assign(f=np.linspace(0, 1, len(rows)), N=float((1 / p).sum()), F=1.0)
         for name, part in (("kind", corpus["kind"]), ("claim", "claim " + corpus["claim_id"].astype(str))):
-            write_sample(tmp_path, f"{label}-{name}", rows.assign(kind=part))
+            of_part = rows.assign(kind=part, K=(1 / rows["p"]).groupby(part).transform("sum"))
+            write_sample(tmp_path, f"{label}-{name}", of_part)
     theirs, checked = estimates_of_r(tmp_path), 0
     for label in LABELS:
         claims = []

@@ -183,7 +183,8 @@ def test_a_share_lies_in_its_interval(units, level):
 )
 def test_rescaling_all_probabilities_leaves_the_mean(units, scale):
     y, pi = (np.array(one) for one in zip(*units, strict=True))
-    assert math.isclose(estimate(y, pi).value, estimate(y, pi * scale).value, rel_tol=1e-6, abs_tol=1e-6)
+    one, other = (estimate(y, p, bounds=None).value for p in (pi, pi * scale))
+    assert math.isclose(one, other, rel_tol=1e-6, abs_tol=1e-6)
 
 
 def test_equal_probabilities_are_a_simple_random_sample():
@@ -198,7 +199,9 @@ def test_equal_probabilities_are_a_simple_random_sample():
         ([1], [0], {}, "above 0"),
         ([1], [1.1], {}, "at most 1"),
         ([1], [float("nan")], {}, "a probability is missing"),
-        ([1, 2], [1], {}, "2 values have 1"),
+        ([1, 0], [1], {}, "2 values have 1"),
+        ([1, 2], [1, 1], {}, "the value 2 is not between 0 and 1"),
+        ([1], [1], {"bounds": (1, 1)}, "is no range"),
         ([float("nan")], [1], {}, "missing"),
         ([1], [1], {"design": "poison"}, "Did you mean 'poisson'"),
         (["a"], [1], {}, "a value is not a number"),
@@ -209,10 +212,10 @@ def test_equal_probabilities_are_a_simple_random_sample():
         ([1, 0], [1, 1], {"assisted_by": ([0.5], [0.5])}, "1 predictions have 2 values"),
         ([1, 0], [1, 1], {"domain": [True]}, "1 marks of the domain have 2"),
         ([1], [1], {"level": 95}, "not between 0 and 1"),
-        ([1, 2], [1, 1], {"strata": ["a"]}, "1 strata have 2 values"),
-        ([1, 2], [1, 1], {"design": "two_phase", "joint": [[1]]}, "not a matrix of 2"),
+        ([1, 0], [1, 1], {"strata": ["a"]}, "1 strata have 2 values"),
+        ([1, 0], [1, 1], {"design": "two_phase", "joint": [[1]]}, "not a matrix of 2"),
         (
-            [1, 2],
+            [1, 0],
             [0.5, 0.5],
             {"design": "two_phase", "joint": [[1, 0], [0, 1]]},
             "no joint probability above 0",
