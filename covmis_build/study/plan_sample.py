@@ -157,7 +157,7 @@ class SamplePlan(Result):
             return []
         return [
             (
-                f"Of {counted(int(own['few_checks']), 'claims')} people are expected to check fewer than two automatic labels: if these are "
+                f"In {counted(int(own['few_checks']), 'claims')} people are expected to check fewer than two automatic labels: if these are "
                 "more than a tenth of a claim, its shares have words instead of intervals. [annotation] audit_per_claim = 5 checks about "
                 f"five of each claim, for {own['five_checks'] - own['audited']:,.0f} posts more."
             )
