@@ -57,6 +57,15 @@ Url = Annotated[
 ]
 
 
+AnnotatorLanguage = Annotated[
+    str,
+    Meta(
+        pattern=r"^(en|es|pt|de|fr|it|ar|.+\.toml)$",
+        title='"en", "es", "pt", "de", "fr", "it", "ar" or a .toml file',
+    ),
+]
+
+
 def says(text: str, **limits: float) -> Any:
     """Declare a setting's description and its limits: ge, gt, le, lt."""
     return Meta(description=text, **limits)  # type: ignore[call-overload]
@@ -436,6 +445,10 @@ class Annotation:
         Literal["claim", "mixed"],
         says('"claim": posts of one claim together; or "mixed". Each annotator has a different order'),
     ] = "claim"
+    language: Annotated[
+        AnnotatorLanguage,
+        says('what annotators see is in "en", "es", "pt", "de", "fr", "it", "ar", or as in a .toml file'),
+    ] = "en"
     target: Annotated[
         Target | None,
         says(

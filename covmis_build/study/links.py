@@ -139,10 +139,10 @@ def rounds_by_link(study: OfStudy) -> list[Round]:
 
 
 def why_closed(folder: RoundFolder) -> str:
-    """Return why links do not lead to this round; empty if they do."""
+    """Return why links do not lead to this round, with the place of its number; empty if they do."""
     if folder.kind == RoundKind.CHECKS or not folder.pushed_at:
-        return f"round {folder.number} was not sent out"
-    return f"round {folder.number} is closed, and records nothing more" if folder.sealed else ""
+        return "round {number} was not sent out"
+    return "round {number} is closed, and records nothing more" if folder.sealed else ""
 
 
 def round_of(study: OfStudy, number: str) -> Round:
@@ -150,11 +150,9 @@ def round_of(study: OfStudy, number: str) -> Round:
     from covmis_build.study.round import NoWork, Round
 
     folder = next((each for each in every_round(study.places.rounds) if each.number == number), None)
-    why = (
-        why_closed(folder) if folder else f"round {number[:20]} was taken back, and its answers count nowhere"
-    )
+    why = why_closed(folder) if folder else "round {number} was taken back, and its answers count nowhere"
     if folder is None or why:
-        raise NoWork(why)
+        raise NoWork(why, number=number[:20])
     return Round(study, folder.folder)
 
 
