@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
 from covmis_build.annotation import links as record
+from covmis_build.annotation.languages import ENGLISH, language_of
 from covmis_build.annotation.links import Visit
 from covmis_build.annotation.round_folder import RoundKind, every_round
 from covmis_build.errors import InputError
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from pathlib import Path
 
+    from covmis_build.annotation.languages import Language
     from covmis_build.annotation.links import Link
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.report.summary import Summary
@@ -136,6 +138,14 @@ def rounds_by_link(study: OfStudy) -> list[Round]:
         for folder in rounds
         if folder.kind != RoundKind.CHECKS and not folder.sealed
     ]
+
+
+def language_of_pages(study: OfStudy) -> Language:
+    """Return the annotators' language; English if its file is broken, which the lead hears with the first labelling page."""
+    try:
+        return language_of(study.settings.annotation.language, study.folder)
+    except InputError:
+        return ENGLISH
 
 
 def why_closed(folder: RoundFolder) -> str:

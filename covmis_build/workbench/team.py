@@ -21,9 +21,8 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from covmis_build.annotation.languages import ENGLISH, language_of
 from covmis_build.errors import CovmisError, InputError, InUse
-from covmis_build.study.links import note_visit, rounds_of, whose
+from covmis_build.study.links import language_of_pages, note_visit, rounds_of, whose
 from covmis_build.study.round import NoWork
 from covmis_build.workbench.bench import body_of
 from covmis_build.workbench.guard import READING, with_headers
@@ -153,11 +152,7 @@ class Team:
 
     @property
     def _t(self) -> Language:
-        """The language of annotators; English if its file is broken, which the lead hears with the first page."""
-        try:
-            return language_of(self._study.settings.annotation.language, self._study.folder)
-        except InputError:
-            return ENGLISH
+        return language_of_pages(self._study)
 
     @property
     def _closed(self) -> str:
