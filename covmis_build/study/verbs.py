@@ -181,4 +181,8 @@ def words(command: str, given: Mapping[str, Any], *, number: str = "") -> list[s
 
 def python(command: str, given: Mapping[str, Any], *, number: str = "") -> str:
     """The same as a line of Python."""
-    return VERBS[command].chosen(given).python(given, of=f"study.round({number!r})" if number else "study")
+    asked = VERBS[command].chosen(given)
+    of = {"": "covmis", "Round": f"study.round({number!r})", "Recall": "study.recall()"}.get(
+        asked.owner, "study"
+    )
+    return asked.python(given, of=of)

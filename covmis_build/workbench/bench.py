@@ -26,6 +26,7 @@ from covmis_build.study.add_posts import safe_name
 from covmis_build.study.keywords import claims_of
 from covmis_build.study.study import Study, open_study
 from covmis_build.workbench import figures
+from covmis_build.workbench.commands import start_of
 from covmis_build.workbench.jobs import Jobs
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ PLACES = (
     ("/plan", "Plan"),
     ("/rounds", "Rounds"),
     ("/results", "Results"),
+    ("/release", "Release"),
     ("/settings", "Settings"),
 )
 LARGEST_FORM = 1 << 20
@@ -100,6 +102,7 @@ class Bench:
         self.jobs = Jobs(self.folder)
         self.templates = environment_of(TEMPLATES)
         self.templates.globals |= {
+            "asked": lambda name: start_of(name).parameters,
             "fig": figures,
             "places": PLACES,
             "quote": lambda text: quote(str(text), safe=""),

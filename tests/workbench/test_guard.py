@@ -30,6 +30,7 @@ PAGES = (
     "/rounds",
     "/links",
     "/results",
+    "/release",
     "/session",
 )
 WITHOUT_COOKIE = {"cookie": ""}
