@@ -62,9 +62,8 @@ def release(request: Request) -> Response:
         released=bench.keep(f"release {sorted(stages.items())}", BASED_ON, study.check_release),
         current=all(stages.values()),
         groups=_groups(bench),
-        verified=verified.job if verified else None,
-        is_old=bool(verified) and _is_older(verified, study.places.release / CHECKSUMS),
-        at=verified.at if verified else "",
+        verified=verified,
+        is_old=verified is not None and _is_older(verified, study.places.release / CHECKSUMS),
     )
 
 
