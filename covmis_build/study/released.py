@@ -10,6 +10,7 @@ from covmis_build.annotation.newest import newest
 from covmis_build.annotation.report_files import read_figure
 from covmis_build.building.flow import flow
 from covmis_build.building.purge import read_list
+from covmis_build.corpus.bundle import zipped
 from covmis_build.corpus.release import make_corpus
 from covmis_build.corpus.release_facts import Coefficient, FlowStep, RoundFacts
 from covmis_build.errors import counted
@@ -55,6 +56,11 @@ def content(rows: int, claims: int, *, text: bool, left_out: Mapping[LeftOut, in
     gone = ", ".join(f"{count:,} {reason}" for reason, count in left_out.items() if count)
     told = f"{counted(rows, 'posts')} on {counted(claims, 'claims')}{where}"
     return f"{told}{' with texts' if text else ', ids only'}{f'; left out: {gone}' if gone else ''}."
+
+
+def packed_files(files: Mapping[str, Path]) -> bytes:
+    """Return these files as one zip, by their paths in it."""
+    return zipped({name: path.read_bytes() for name, path in files.items()})
 
 
 def counted_facts(places: Places, rounds: Sequence[RoundFolder]) -> dict[str, Any]:

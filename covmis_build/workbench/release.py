@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, Response
 
-from covmis_build.corpus.bundle import zipped
-from covmis_build.places import CHECKSUMS
-from covmis_build.workbench.bench import Act, Bench, bench_of
+from covmis_build.study.released import packed_files
+from covmis_build.workbench.bench import STATE, Act, Bench, bench_of
 from covmis_build.workbench.results import BASED_ON
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def release(request: Request) -> Response:
         current=all(stages.values()),
         groups=_groups(bench),
         verified=verified,
-        is_old=verified is not None and _is_older(verified, study.places.release / CHECKSUMS),
+        is_old=verified is not None and _is_older(verified, bench.folder / STATE[-1]),
     )
 
 
@@ -104,6 +103,6 @@ def packed(request: Request) -> Response:
     files = files_of(bench_of(request), FILES[:1])
     if not files:
         raise HTTPException(404)
-    data = zipped({name.removeprefix("data/"): path.read_bytes() for name, path in files.items()})
+    data = packed_files({name.removeprefix("data/"): path for name, path in files.items()})
     named = {"content-disposition": 'attachment; filename="release.zip"'}
     return Response(data, media_type="application/zip", headers=named)
