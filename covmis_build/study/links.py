@@ -61,8 +61,8 @@ class Links(Result):
         listing = Listing(("annotator", "link", "made", "last opened", "from"), rows)
         if not self.new:
             return [listing]
-        told = "Send each person only their own link. It is shown this once: covmis keeps no secret."
-        return [listing, *(f"{code}: {link}" for code, link in self.new.items()), told]
+        advice = "Send each person only their own link. covmis shows it now and never again: it stores only a hash."
+        return [listing, *(f"{code}: {link}" for code, link in self.new.items()), advice]
 
     def to_dict(self) -> dict[str, Any]:
         """As `covmis round links --json` prints it."""
@@ -110,7 +110,7 @@ def whose(study: OfStudy, secret: str) -> Link | None:
 
 
 def note_visit(study: OfStudy, annotator: str, address: str, what: str = "opened") -> None:
-    """Keep a line about somebody who came."""
+    """Record a visit."""
     visit = Visit(at=storage.moment(), annotator=annotator, address=address, what=what)
     record.note(record.place(study.places), visit)
 

@@ -413,14 +413,14 @@ class Study:
         outside: Annotated[bool, About("Also rewrite archives outside the study's folder.")] = False,
         leave: Annotated[
             Sequence[str] | str,
-            About("A file that was named, that you have looked at, and that stays.", metavar="FILE"),
+            About("Keep this file, which a purge has named and you have looked at.", metavar="FILE"),
         ] = (),
         progress: Progress = silent,
     ) -> Purged:
         """Delete posts or authors from the whole study.
 
         Takes the ids and keys in queries/purge.csv and those given here, which are put on that list, so that collecting
-        never brings them back. Models that were trained in the study are removed if they may have learned from such a post. Then everything below the study is searched: files of your own that hold something of it are named, not changed, and the exit code is 1 until there are none. An author key is author:x:ID, author:bsky:DID, author:masto:SERVER/NAME, or a pseudonym.
+        never brings them back. Models that were trained in the study are removed if they may have learned from such a post. Then covmis searches everything in the study's folder. It names files of your own that still hold something and does not change them. The exit code is 1 until there are none. An author key is author:x:ID, author:bsky:DID, author:masto:SERVER/NAME, or a pseudonym.
 
         Example: covmis purge x:1255000000000000000 author:x:12
         """
@@ -857,7 +857,7 @@ class Study:
             About("Make a link for this annotator; an earlier one is closed.", metavar="CODE"),
         ] = (),
         close: Annotated[
-            Iterable[str] | str, About("Close this annotator's link: nobody gets in with it.", metavar="CODE")
+            Iterable[str] | str, About("Close this annotator's link at once.", metavar="CODE")
         ] = (),
     ) -> Links:
         """List the annotators' links, make new ones, close them.

@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 DAYS = 90
 """How long a browser remembers whose link it opened."""
 UNKNOWN = "This link is not known. Open it as you got it, to the last letter; or ask for a new one."
-CLOSED = "This link was closed. Ask whoever leads the study for a new one."
+CLOSED = "This link was closed. Ask the person who leads the study for a new one."
 NO_LINK = "Open the link that you got: this browser does not know whose it is."
 ANOTHERS = "This browser has meanwhile opened the link of another person. Open your own link again; your answers are kept here"
 BUSY = "The study is busy"
-BROKEN = "the study cannot record answers now. Tell whoever leads the study"
+BROKEN = "the study cannot record answers now. Tell the person who leads the study"
 
 
 class Team:
@@ -57,7 +57,7 @@ class Team:
         self.wrong = WrongSecrets()
         self.inbox = Inbox(bench)
         self.troubles: list[str] = []
-        """What the lead must hear of: the last refusals that are none of the annotators' doing."""
+        """Recent failures that the lead must know: annotators did not cause them."""
         self._seen: set[tuple[str, str]] = set()
         """Who came from where since the server runs: a line of the visits each."""
         self.app = Starlette(

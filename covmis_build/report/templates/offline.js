@@ -203,7 +203,7 @@
     const kept = unkept ? "Do not close this page: this browser keeps no answers." : "They are kept in this browser.";
     if (offline) return `${reason}: ${counted(many, " waits", " wait")} here, to be sent as soon as possible. You can go on. ${kept}`;
     const why = refusals.size && !failed.size ? [...new Set(refusals.values())].join("; ") : reason;
-    return `${counted(many, " is", " are")} not in the study: ${why}. ${kept} If trying again does not help, export them and send the file to whoever leads the study.`;
+    return `${counted(many, " is", " are")} not in the study: ${why}. ${kept} If trying again does not help, export them and send the file to the person who leads the study.`;
   }
 
   function again() {
