@@ -891,6 +891,12 @@ class Study:
         text = read_guideline(places.guideline)
         return check(places.rounds, all_rounds(places.rounds), text, self.settings.labels, strict=strict)
 
+    def set_guideline(self, text: str, *, instead_of: str | None = None) -> None:
+        """Write annotation/guideline.md; `instead_of` is the version that you saw: the text is refused if it changed."""
+        from covmis_build.study.guideline import set_guideline
+
+        set_guideline(self, text, instead_of=instead_of)
+
     # Estimates for all posts found
 
     def show_sample(self) -> SamplePlan:

@@ -20,6 +20,7 @@ from covmis_build.report.page import TEMPLATES
 from covmis_build.workbench import (
     claims,
     flow,
+    guideline,
     label,
     links,
     overview,
@@ -64,6 +65,8 @@ def application(folder: Path, port: int, *, read_only: bool = False) -> Guard:
             Route("/story/{id:path}", flow.story),
             Route("/plan", plan.plan),
             Route("/plan", plan.save, methods=["POST"]),
+            Route("/guideline", guideline.guideline),
+            Route("/guideline", guideline.save, methods=["POST"]),
             Route("/rounds", rounds.rounds),
             Route("/rounds/{number}", rounds.rounds),
             Route("/rounds/{number}/decide", rounds.decide, methods=["POST"]),

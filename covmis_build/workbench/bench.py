@@ -51,6 +51,7 @@ PLACES = (
     ("/queries", "Queries"),
     ("/flow", "Flow"),
     ("/plan", "Plan"),
+    ("/guideline", "Guideline"),
     ("/rounds", "Rounds"),
     ("/results", "Results"),
     ("/release", "Release"),

@@ -26,6 +26,7 @@ PAGES = (
     "/flow?step=words",
     "/story/a",
     "/plan",
+    "/guideline",
     "/rounds",
     "/links",
     "/results",
