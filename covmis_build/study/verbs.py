@@ -94,6 +94,8 @@ VERBS = {
     ),
     "claims lint": Verb(f"{_STUDY}lint_claims"),
     "claims select": Verb(f"{_STUDY}select_claims"),
+    "claims add": Verb(f"{_STUDY}add_claims"),
+    "claims edit": Verb(f"{_STUDY}edit_claim"),
     "claims remove": Verb(f"{_STUDY}remove_claims"),
     "posts look": Verb(f"{_STUDY}look"),
     "posts add": Verb(

@@ -58,6 +58,8 @@ def application(folder: Path, port: int, *, read_only: bool = False) -> Guard:
             Route("/claims", claims.claims),
             Route("/claims", claims.save, methods=["POST"]),
             Route("/claims/{name:path}", claims.add, methods=["PUT"]),
+            Route("/claim", claims.type_in, methods=["POST"]),
+            Route("/claim/{claim}", claims.edit, methods=["POST"]),
             Route("/queries", queries.queries),
             Route("/queries/{claim}", queries.queries),
             Route("/queries/{claim}", queries.save, methods=["POST"]),
