@@ -57,11 +57,13 @@ Url = Annotated[
 ]
 
 
+LANGUAGES = ("en", "es", "pt", "de", "fr", "it", "ar")
+"""Languages of what annotators see."""
 AnnotatorLanguage = Annotated[
     str,
     Meta(
-        pattern=r"^(en|es|pt|de|fr|it|ar|.+\.toml)$",
-        title='"en", "es", "pt", "de", "fr", "it", "ar" or a .toml file',
+        pattern=rf"^({'|'.join(LANGUAGES)}|.+\.toml)$",
+        title=f"{', '.join(LANGUAGES)}, or the path of a .toml file",
     ),
 ]
 

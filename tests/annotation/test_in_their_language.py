@@ -14,8 +14,13 @@ import covmis_build
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.channels.headings import COLUMNS, titles
 from covmis_build.annotation.channels.sheets import read_rows
+from covmis_build.annotation.guideline import mentioned, undefined
 from covmis_build.annotation.languages import ENGLISH, built_in, language_of, places
 from covmis_build.errors import InputError
+from covmis_build.options import LANGUAGES, Labels
+from covmis_build.report.direction import direction
+from covmis_build.study.new import new_study
+from covmis_build.study.study import open_study
 from covmis_build.text.shown import HEADINGS
 from tests.annotation.small import covmis, rows_of, write_rows
 from tests.annotation.test_offline_page import ANSWERED, DATA, MESSAGE, exported, opened
@@ -25,7 +30,7 @@ from tests.workbench.test_team_attacks import browser as visitor
 from tests.workbench.test_team_attacks import team  # noqa: F401 - a fixture
 
 CODE = Path(covmis_build.__file__).parent
-CODES = ("es", "pt", "de", "fr", "it", "ar")
+_, *CODES = LANGUAGES
 TEXT = r'"((?:[^"\\]|\\.)*)"'
 USES = (
     re.compile(rf"(?<![\w.])(?:self\._)?t\(\s*{TEXT}"),
@@ -228,7 +233,7 @@ def test_another_language_is_a_file_whose_gaps_are_english(folder):  # noqa: F81
     own.unlink()
     assert "is not there" in covmis(folder, "round", "push", "--channel", "html", fails=2)["error"]
     set_language(folder, "xx")
-    assert '"es", "pt"' in covmis(folder, "round", "push", fails=2)["error"]
+    assert "es, pt" in covmis(folder, "round", "push", fails=2)["error"]
 
 
 def test_pages_of_links_and_what_they_refuse_are_in_the_language(team):  # noqa: F811
@@ -254,6 +259,23 @@ def test_pages_of_links_and_what_they_refuse_are_in_the_language(team):  # noqa:
         set_language(place, "nl.toml")
         assert client.get("/work/a1/001").text.startswith("the study cannot record answers now")
     assert "nl.toml" in team.troubles[-1], "the lead hears what is wrong with the file"
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_a_new_study_has_its_guideline_in_the_language(tmp_path, code):
+    new_study(tmp_path / "usual", "", language=code)
+    settings = open_study(tmp_path / "usual").settings
+    guideline = (tmp_path / "usual/annotation/guideline.md").read_text("utf-8")
+    assert settings.annotation.language == code
+    assert direction(guideline) == built_in(code).direction
+    assert undefined(Labels().values, guideline) == []
+    assert re.findall(r"^\d+\.", guideline, re.MULTILINE) == [f"{number}." for number in range(1, 8)]
+    new_study(tmp_path / "own", "", language=code, labels="true,false")
+    own = (tmp_path / "own/annotation/guideline.md").read_text("utf-8")
+    assert undefined(["true", "false"], own) == ["true", "false"]
+    assert not any(mentioned(label, [own]) for label in Labels().values)
+    with pytest.raises(InputError, match="'xx'"):
+        new_study(tmp_path / "strange", "", language="xx")
 
 
 def test_english_stays_as_it_was():
