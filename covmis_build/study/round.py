@@ -263,6 +263,15 @@ class Round(Result):
             record.note_reported_problems(self.folder, pulled)
         return pulled
 
+    def look_at_answers(self, file: Path | str) -> Pulled:
+        """Say what `pull(file)` would record. Nothing is written."""
+        from covmis_build.annotation.pull import pull_files
+
+        self._refuse_checks()
+        people = [code for code in self.annotators if not is_machine(code)]
+        sent = rounds.sent(self.study.settings, self.folder)
+        return pull_files(self.folder, people, [Path(file)], now=storage.moment(), sent=sent, preview=True)
+
     def import_labels(
         self,
         labels: Annotated[

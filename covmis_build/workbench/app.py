@@ -18,6 +18,7 @@ from starlette.staticfiles import StaticFiles
 from covmis_build.errors import CovmisError, NoClaim
 from covmis_build.report.page import TEMPLATES
 from covmis_build.workbench import (
+    answers,
     claims,
     flow,
     guideline,
@@ -72,6 +73,8 @@ def application(folder: Path, port: int, *, read_only: bool = False) -> Guard:
             Route("/rounds", rounds.rounds),
             Route("/rounds/{number}", rounds.rounds),
             Route("/rounds/{number}/decide", rounds.decide, methods=["POST"]),
+            Route("/rounds/{number}/answers", answers.record, methods=["POST"]),
+            Route("/rounds/{number}/answers/{name:path}", answers.add, methods=["PUT"]),
             Route("/rounds/{number}/label", label.begin, methods=["POST"]),
             Route("/rounds/{number}/label/{annotator}", label.label),
             Route("/rounds/{number}/label/{annotator}", label.save, methods=["POST"]),

@@ -32,6 +32,9 @@ class Start:
     def given(self, form: Mapping[str, str]) -> dict[str, Any]:
         """Return the arguments that a form was sent with; an empty field leaves the default."""
         typed = {at.name: _value(at, form.get(at.name, "")) for at in self.parameters}
+        for at in self.parameters:
+            if at.is_required and typed[at.name] is None:
+                raise InputError(f"`covmis {self.command}` needs {at.written}", remedy=at.about.help)
         return {**self.always, **{name: value for name, value in typed.items() if value is not None}}
 
 
@@ -57,6 +60,7 @@ STARTS = {
     **{name: Start(name) for name in ("round adjudicate", "round seal", "round relabel", "verify")},
     "round discard archive": Start("round discard", {"archive": True}, ("which",)),
     "round discard": Start("round discard", {}, ("which",)),
+    "round reopen": Start("round reopen", {}, ("items", "reason")),
     "posts remove": Start("posts remove", {}, ("file",)),
     "claims remove": Start("claims remove", {}, ("claims",)),
     "release": Start("release", {}, ("text", "bundle", "deposit")),

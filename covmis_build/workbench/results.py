@@ -46,7 +46,7 @@ def results(request: Request) -> Response:
         shown["months"] = {name: _rows(rows, "month", name) for name in labels}
     except CovmisError as error:
         shown["problem"] = str(error)
-    systems = {path.stem: path for what, path in bench.dropped.items() if what != "claims"}
+    systems = {path.stem: path for what, path in bench.dropped.items() if what.startswith("predictions ")}
     if systems:
         try:
             scores = bench.keep(
