@@ -267,6 +267,12 @@ def test_a_new_study_has_its_guideline_in_the_language(tmp_path, code):
     settings = open_study(tmp_path / "usual").settings
     guideline = (tmp_path / "usual/annotation/guideline.md").read_text("utf-8")
     assert settings.annotation.language == code
+    english = (CODE / "template/annotation/guideline.md").read_text("utf-8")
+    assert (
+        guideline == english
+        if code == "en"
+        else set(guideline.split("\n")).isdisjoint({*english.split("\n")} - {"", "|---|---|"})
+    )
     assert direction(guideline) == built_in(code).direction
     assert undefined(Labels().values, guideline) == []
     assert re.findall(r"^\d+\.", guideline, re.MULTILINE) == [f"{number}." for number in range(1, 8)]
