@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from covmis_build.study.claims import ImportedClaims, LookedAt
     from covmis_build.study.collect import Collected, LookedUp, PricedList
     from covmis_build.study.discard_round import Discarded
+    from covmis_build.study.edit_claims import EditedClaim
     from covmis_build.study.hydrate import Hydration
     from covmis_build.study.import_posts import ImportedPosts
     from covmis_build.study.keywords import SavedKeywords
@@ -561,6 +562,40 @@ class Study:
             read_list(Path(claims), form, _chosen(columns, text), _switches(separator, header, encoding))
         )
 
+    def add_claims(
+        self,
+        texts: Annotated[
+            Sequence[str] | str, About("Claims, each a sentence.", metavar="TEXT...", argument=True)
+        ],
+    ) -> ImportedClaims:
+        """Add claims that you type.
+
+        Their ids are made: claim-0001 and so on. The first ones replace the examples of `covmis new`.
+
+        Example: covmis claims add "Garlic cures the virus."
+        """
+        from covmis_build.study.edit_claims import add_claims
+
+        return add_claims(self, _several(texts))
+
+    def edit_claim(
+        self,
+        claim: Annotated[str, About("The claim's id.", metavar="ID", argument=True)],
+        text: Annotated[str, About("Its new text.", metavar="TEXT", argument=True)],
+        *,
+        instead_of: str | None = None,
+    ) -> EditedClaim:
+        """Change the text of a claim.
+
+        Posts in rounds keep the text that they were labelled by. `instead_of` is the text that you saw: the new one is refused
+        if it changed.
+
+        Example: covmis claims edit claim-0001 "Garlic cures the virus."
+        """
+        from covmis_build.study.edit_claims import edit_claim
+
+        return edit_claim(self, claim, text, instead_of=instead_of)
+
     def remove_claims(
         self,
         claims: Annotated[Sequence[str] | str, About("Ids of claims.", metavar="ID...", argument=True)],
@@ -890,6 +925,12 @@ class Study:
         places = self.places
         text = read_guideline(places.guideline)
         return check(places.rounds, all_rounds(places.rounds), text, self.settings.labels, strict=strict)
+
+    def set_guideline(self, text: str, *, instead_of: str | None = None) -> None:
+        """Write annotation/guideline.md; `instead_of` is the version that you saw: the text is refused if it changed."""
+        from covmis_build.study.guideline import set_guideline
+
+        set_guideline(self, text, instead_of=instead_of)
 
     # Estimates for all posts found
 
@@ -1245,11 +1286,16 @@ def _several(names: str | Iterable[str]) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
 
 
-def new_study(folder: Path | str, *, title: str = "", labels: Sequence[str] | str = ()) -> Study:
-    """Create a study's folder: settings, an example claim list, a guideline that is to define these labels, and a README."""
+def new_study(
+    folder: Path | str, *, title: str = "", labels: Sequence[str] | str = (), language: str = "en"
+) -> Study:
+    """Create a study's folder: settings, an example claim list, a guideline that is to define these labels, and a README.
+
+    `language` is what annotators read, such as "es": the guideline, and the pages and sheets of rounds.
+    """
     from covmis_build.study.new import new_study
 
-    new_study(Path(folder), title, labels=labels)
+    new_study(Path(folder), title, labels=labels, language=language)
     return open_study(folder)
 
 

@@ -26,9 +26,11 @@ PAGES = (
     "/flow?step=words",
     "/story/a",
     "/plan",
+    "/guideline",
     "/rounds",
     "/links",
     "/results",
+    "/release",
     "/session",
 )
 WITHOUT_COOKIE = {"cookie": ""}
@@ -147,6 +149,7 @@ def test_another_account_of_the_machine_gets_nothing(study, tmp_path):
 
 def as_nobody(place, port):
     """What a process of another account gets of the file and the server."""
+    "localhost".encode("idna")  # load the codec now: the other account cannot read root's Python
     reading, writing = os.pipe()
     if not (child := os.fork()):
         try:
@@ -164,6 +167,7 @@ def as_nobody(place, port):
             os.write(writing, json.dumps(answers).encode())
         finally:
             os._exit(0)
+    os.close(writing)  # without this, a child that failed is waited for for ever
     os.waitpid(child, 0)
     return json.loads(os.read(reading, 1 << 16))
 

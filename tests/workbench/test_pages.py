@@ -264,6 +264,34 @@ def test_two_tabs_with_the_same_settings_take_nothing_back(client, study):
     study.change(title=title, seed=seed, cleaning={"minimum_words": words})
 
 
+def test_two_tabs_with_the_same_guideline_take_nothing_back(client, study):
+    def shown():
+        return re.search(r'name="version" value="([^"]*)"', client.get("/guideline").text)[1]
+
+    path, text = study.places.guideline, f"favor: {HOSTILE}\nagainst: denies it\nneither: all else\n"
+    first, second = shown(), shown()
+    assert (
+        "Saved."
+        in client.post("/guideline", data={"text": text.replace("\n", "\r\n"), "version": first}).text
+    )
+    assert path.read_text("utf-8") == text
+    page = client.post("/guideline", data={"text": f"{text}asks: a question", "version": second})
+    assert (page.status_code, path.read_text("utf-8")) == (400, text)
+    assert "was changed elsewhere" in page.text
+    assert "+asks: a question" in page.text
+    assert HOSTILE not in page.text
+    again = re.search(r'name="version" value="([^"]*)"', page.text)[1]
+    path.write_text("neither: edited in an editor\n")
+    assert client.post("/guideline", data={"text": text, "version": again}).status_code == 400
+    assert path.read_text() == "neither: edited in an editor\n"
+    page = client.get("/guideline").text
+    assert "until each label is defined: favor, against" in page
+    assert list(study.check_guideline().undefined) == ["favor", "against"]
+    assert client.post("/guideline", data={"text": " ", "version": shown()}).status_code == 400
+    client.post("/guideline", data={"text": text, "version": shown()})
+    assert f"study.set_guideline({text!r})" in client.get("/session/session.py").text
+
+
 def test_words_are_searched_in_what_was_read(client, study):
     found = study.try_queries("garlic -yes", samples=0).queries[0].posts
     page = client.get("/posts", params={"q": "garlic -yes"}).text
