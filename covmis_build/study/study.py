@@ -1286,11 +1286,16 @@ def _several(names: str | Iterable[str]) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
 
 
-def new_study(folder: Path | str, *, title: str = "", labels: Sequence[str] | str = ()) -> Study:
-    """Create a study's folder: settings, an example claim list, a guideline that is to define these labels, and a README."""
+def new_study(
+    folder: Path | str, *, title: str = "", labels: Sequence[str] | str = (), language: str = "en"
+) -> Study:
+    """Create a study's folder: settings, an example claim list, a guideline that is to define these labels, and a README.
+
+    `language` is what annotators read, such as "es": the guideline, and the pages and sheets of rounds.
+    """
     from covmis_build.study.new import new_study
 
-    new_study(Path(folder), title, labels=labels)
+    new_study(Path(folder), title, labels=labels, language=language)
     return open_study(folder)
 
 
