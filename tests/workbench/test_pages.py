@@ -386,7 +386,9 @@ def test_a_purge_says_what_is_left_until_nothing_is(client, study):
     assert press(client, "/purge", "Delete").state == "done"
     page = client.get("/purge").text
     assert "something is left to do" not in page
-    assert f'"{post.removeprefix("x:")}"' not in (study.places.folder / "data/archive/posts.jsonl").read_text()
+    assert (
+        f'"{post.removeprefix("x:")}"' not in (study.places.folder / "data/archive/posts.jsonl").read_text()
+    )
 
 
 def test_recall_is_planned_with_the_command_s_own_fields(client, study):
