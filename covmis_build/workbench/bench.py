@@ -186,6 +186,11 @@ class Bench:
         """What the library refuses, in its words; files are named from the study's folder."""
         return str(error).replace(f"{self.folder}/", "")
 
+    def last_act(self, command: str) -> Act | None:
+        """Return the last command of this session that began so and has ended."""
+        ended = (act for act in reversed(self.acts) if act.job and act.job.state != "running")
+        return next((act for act in ended if f"{act.command} ".startswith(f"{command} ")), None)
+
     def is_stale(self) -> bool:
         """Whether a run would make tables again; not of a study that cannot be opened."""
         try:

@@ -52,7 +52,7 @@ def release(request: Request) -> Response:
     bench = bench_of(request)
     study = bench.study
     stages = study.stages()
-    verified = next((act for act in reversed(bench.acts) if act.command == "covmis verify"), None)
+    verified = bench.last_act("covmis verify")
     return bench.page(
         request,
         "release.html",

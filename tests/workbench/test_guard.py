@@ -31,6 +31,8 @@ PAGES = (
     "/links",
     "/results",
     "/release",
+    "/recall",
+    "/purge",
     "/session",
 )
 WITHOUT_COOKIE = {"cookie": ""}
@@ -66,7 +68,7 @@ WITHOUT_COOKIE = {"cookie": ""}
         ("GET", "/posts?file=/etc/passwd", {}, 400),
         ("GET", "/plan?posts=1e9", {}, 400),
         ("GET", "/plan?share=nan", {}, 400),
-        ("POST", "/start/purge", {}, 400),
+        ("POST", "/start/model", {}, 400),
         ("POST", "/start/round-open%20--study%20x", {}, 400),
     ],
 )

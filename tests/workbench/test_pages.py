@@ -369,3 +369,37 @@ def test_files_and_claims_are_taken_out_where_they_are_shown(client, study):
     assert press(client, "/posts", "Remove the file").state == "done"
     assert not (study.places.folder / "data/archive/posts.jsonl").exists()
     assert "covmis posts remove" in client.get("/session").text
+
+
+def test_a_purge_says_what_is_left_until_nothing_is(client, study):
+    post, own = study.posts["post_id"].iloc[0], study.places.folder / "notes.txt"
+    own.write_text(f"about {post}")
+    assert "The list is empty" in client.get("/purge").text
+    client.post("/start/purge", data={"posts": f"{post}\r\n", "back": "/purge"})
+    assert wait_for(client.bench.jobs).state == "problems"
+    assert client.bench.jobs.last.command == f"covmis purge {post}"
+    page = client.get("/purge").text
+    assert "something is left to do" in page
+    assert "notes.txt" in page
+    assert "1 on the list" in page
+    own.unlink()
+    assert press(client, "/purge", "Delete").state == "done"
+    page = client.get("/purge").text
+    assert "something is left to do" not in page
+    assert (
+        f'"{post.removeprefix("x:")}"' not in (study.places.folder / "data/archive/posts.jsonl").read_text()
+    )
+
+
+def test_recall_is_planned_with_the_command_s_own_fields(client, study):
+    page = client.get("/recall").text
+    for name, least in (("labels", 1), ("depth", 1)):
+        assert re.search(rf'type="number" step="1" min="{least}" id="recall-plan-{name}"', page)
+    assert client.post("/start/recall-plan", data={"labels": "many"}).status_code == 400
+    client.post("/start/recall-plan", data={"labels": "20", "back": "/recall"})
+    job = wait_for(client.bench.jobs)
+    assert job.command == "covmis recall plan --labels 20"
+    page = client.get("/recall").text
+    assert all(line in html.unescape(page) for line in job.lines)
+    assert "What it said" in page
+    assert "study.recall().plan(labels=20)" in client.get("/session/session.py").text
