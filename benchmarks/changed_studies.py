@@ -1,20 +1,20 @@
 """Whole studies that change after their round, from files of posts to estimates: bias and coverage beside known labels.
 
-    .venv/bin/python benchmarks/changed_studies.py [DRAWS] [CHANGE]        60 studies of each change and design
+    .venv/bin/python benchmarks/changed_studies.py [DRAWS] [DESIGN …]        60 studies of each change and design
 
 Eight claims have two keywords each; posts with the second one lean to `favor`. A third of the texts have near-copies, some of
 which only the other keyword finds, so that a text can lose its own query and keep a copy's. A tenth of the posts name two
 claims. The queries of three claims lose or get their second keyword, claims are taken out and come back, one becomes two.
-Truth: every text that a query finds for a claim, once (unique posts) or as often as it was posted. Columns as in changes.py;
-`number` is the mean error of the number of posts, in per cent.
+Truth: every text that a query finds for a claim, once (unique posts) or as often as it was posted. Columns as in changes.py,
+and the standard error of the largest bias; `number` is the mean error of the number of posts, in per cent.
 """
 
 from __future__ import annotations
 
 import csv
+import shutil
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -98,23 +98,32 @@ def made(seed: int) -> World:
     return World(posts, labels)
 
 
-def queries(change: str, stage: int) -> dict[str, tuple[str, ...]]:
-    """The words that find each claim's posts, before (0) and after (1) the change, and at the end (2)."""
-    full = {f"c{at}": (f"c{at}first", f"c{at}second") for at in range(len(SIZES))}
-    narrow = full | {claim: full[claim][:1] for claim in CHANGED}
-    without = {claim: words for claim, words in full.items() if claim not in GONE}
-    split = {claim: words for claim, words in full.items() if claim != "c7"} | {
-        "c7a": full["c7"][:1],
-        "c7b": full["c7"][1:],
-    }
-    return {
-        "nothing": (full, full, full),
-        "narrow": (full, narrow, narrow),
-        "widen, a further round": (narrow, full, full),
-        "take out": (full, without, without),
-        "take out, put back": (full, without, full),
-        "split, a further round": (full, split, split),
-    }[change][stage]
+ALL = {f"c{at}": (f"c{at}first", f"c{at}second") for at in range(len(SIZES))}
+NARROW = ALL | {claim: ALL[claim][:1] for claim in CHANGED}
+WITHOUT = {claim: words for claim, words in ALL.items() if claim not in GONE}
+SPLIT = {claim: words for claim, words in ALL.items() if claim != "c7"} | {
+    "c7a": ALL["c7"][:1],
+    "c7b": ALL["c7"][1:],
+}
+
+
+class Change(NamedTuple):
+    """The words that find each claim's posts at the round, and then; whether a further round is labelled at the end."""
+
+    name: str
+    before: dict[str, tuple[str, ...]]
+    after: tuple[dict[str, tuple[str, ...]], ...]
+    further: bool = False
+
+
+CHANGES = (
+    Change("nothing", ALL, ()),
+    Change("narrow", ALL, (NARROW,)),
+    Change("take out", ALL, (WITHOUT,)),
+    Change("take out, put back", ALL, (WITHOUT, ALL)),
+    Change("widen, a further round", NARROW, (ALL,), further=True),
+    Change("split, a further round", ALL, (SPLIT,), further=True),
+)
 
 
 def write_claims(study: Study, words: dict[str, tuple[str, ...]]) -> None:
@@ -158,76 +167,86 @@ def truth_of(world: World, words: dict[str, tuple[str, ...]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["claim_id", "group", "label"])
 
 
-def measured(change: str, design: str, draws: int) -> str:
-    began, parts = time.process_time(), []
-    for seed in range(draws):
-        with tempfile.TemporaryDirectory() as folder:
-            parts.append(drawn(Path(folder), change, design, seed))
-    every = pd.concat(parts, ignore_index=True)
-    every["held"] = (every["low"] - 1e-9 <= every["truth"]) & (every["truth"] <= every["high"] + 1e-9)
-    whole, plain = (
-        every[every["scope"] == "pool"],
-        every[every["low"].notna() & ~every["flagged"].astype(bool)],
-    )
-    by = plain.groupby(["estimand", "scope", "name", "label"])["held"].agg(["mean", "size"])
-    bias = (whole["share"] - whole["truth"]).groupby([whole["estimand"], whole["label"]]).mean().abs().max()
-    return (
-        f"| {change}, {design} | {100 * bias:.2f} | {whole['held'].mean():.3f} | {plain['held'].mean():.3f} | "
-        f"{by.loc[by['size'] >= draws / 3, 'mean'].min():.3f} | {(whole['high'] - whole['low']).mean():.3f} | "
-        f"{100 * (whole['population'] / whole['size']).mean() - 100:.2f} | {time.process_time() - began:.0f} |"
-    )
-
-
-def drawn(folder: Path, change: str, design: str, seed: int) -> pd.DataFrame:
-    """One study, from its posts to its figures, with the truth of each."""
-    world, further = made(seed), "further" in change
-    write = {"seed": seed, "design": design}
-    (folder / "study.toml").write_text(SETTINGS.format(**write, per_claim=16))
-    (folder / "annotation").mkdir()
+def labelled(folder: Path, world: World, design: str, seed: int, words: dict[str, tuple[str, ...]]) -> None:
+    """A study with these queries, and its first round."""
+    (folder / "annotation").mkdir(parents=True)
+    (folder / "study.toml").write_text(SETTINGS.format(seed=seed, design=design, per_claim=16))
     (folder / "annotation" / "guideline.md").write_text(GUIDELINE)
     (folder / "data" / "archive").mkdir(parents=True)
     pd.DataFrame(
         [{"id": post.id, "text": post.text, "created_at": "2020-04-01"} for post in world.posts]
     ).to_csv(folder / "data" / "archive" / "posts.csv", index=False)
     study = open_study(folder)
-    write_claims(study, queries(change, 0))
+    write_claims(study, words)
     study.run()
     label_round(study, world)
-    for stage in (1, 2):
-        if queries(change, stage) != queries(change, stage - 1):
-            write_claims(study, queries(change, stage))
-            study.run()
-    if further:
-        (folder / "study.toml").write_text(SETTINGS.format(**write, per_claim=24))
+
+
+def changed(folder: Path, world: World, design: str, seed: int, change: Change) -> pd.DataFrame:
+    """The figures of this study after the change, with the truth of each."""
+    study = open_study(folder)
+    for words in change.after:
+        write_claims(study, words)
+        study.run()
+    if change.further:
+        (folder / "study.toml").write_text(SETTINGS.format(seed=seed, design=design, per_claim=24))
         study = open_study(folder)
         study.run()
         label_round(study, world)
     shares = study.estimate(by="claim").shares
     shares = shares[shares["scope"].isin(["pool", "claim"])].reset_index(drop=True)
-    found = truth_of(world, queries(change, 2))
+    every = truth_of(world, (change.before, *change.after)[-1])
     truth, size = [], []
     for row in shares.itertuples():
-        here = found if row.scope == "pool" else found[found["claim_id"] == row.name]
+        here = every if row.scope == "pool" else every[every["claim_id"] == row.name]
         here = here.drop_duplicates(["claim_id", "group"]) if row.estimand == "unique_posts" else here
         truth.append(float((here["label"] == row.label).mean()))
         size.append(len(here))
-    return shares.assign(truth=truth, size=size)
+    return shares.assign(truth=truth, size=size, change=change.name, design=design, seed=seed)
+
+
+def drawn(design: str, seed: int) -> pd.DataFrame:
+    """The figures of one draw after each change; what precedes a change is made once."""
+    world, parts = made(seed), []
+    with tempfile.TemporaryDirectory() as folder:
+        for at, change in enumerate(CHANGES):
+            if change.further and design == "two_phase":
+                continue  # over other posts a further two-phase draw is refused: its probabilities are not known
+            start = Path(folder, "narrow" if change.before is NARROW else "all")
+            if not start.exists():
+                labelled(start, world, design, seed, change.before)
+            own = shutil.copytree(start, Path(folder, str(at)))
+            parts.append(changed(own, world, design, seed, change))
+    return pd.concat(parts, ignore_index=True)
+
+
+def row_of(every: pd.DataFrame) -> str:
+    """A line of the table: one change and design."""
+    held = (every["low"] - 1e-9 <= every["truth"]) & (every["truth"] <= every["high"] + 1e-9)
+    every, draws = every.assign(held=held), every["seed"].nunique()
+    whole, plain = (
+        every[every["scope"] == "pool"],
+        every[every["low"].notna() & ~every["flagged"].astype(bool)],
+    )
+    by = plain.groupby(["estimand", "scope", "name", "label"])["held"].agg(["mean", "size"])
+    error = (whole["share"] - whole["truth"]).groupby([whole["estimand"], whole["label"]])
+    bias = error.mean().abs()
+    return (
+        f"| {every['change'].iloc[0]}, {every['design'].iloc[0]} | {draws} | {100 * bias.max():.2f} "
+        f"({100 * error.sem()[bias.idxmax()]:.2f}) | {whole['held'].mean():.3f} | {plain['held'].mean():.3f} | "
+        f"{by.loc[by['size'] >= draws / 3, 'mean'].min():.3f} | {(whole['high'] - whole['low']).mean():.3f} | "
+        f"{100 * (whole['population'] / whole['size']).mean() - 100:.2f} |"
+    )
 
 
 def main() -> None:
-    draws, begins = int(sys.argv[1]) if len(sys.argv) > 1 else 60, sys.argv[2] if len(sys.argv) > 2 else ""
-    print("| change, design | bias | pool | all | worst | width | number | CPU s |\n" + "|---" * 8 + "|")
-    for change in (
-        "nothing",
-        "narrow",
-        "widen, a further round",
-        "take out",
-        "take out, put back",
-        "split, a further round",
-    ):
-        for design in ("poisson", "two_phase"):
-            if change.startswith(begins) and not (design == "two_phase" and "further" in change):
-                print(measured(change, design, draws), flush=True)
+    draws = int(sys.argv[1]) if len(sys.argv) > 1 else 60
+    print("| change, design | draws | bias (SE) | pool | all | worst | width | number |\n" + "|---" * 8 + "|")
+    for design in sys.argv[2:] or ("poisson", "two_phase"):
+        every = pd.concat([drawn(design, seed) for seed in range(draws)], ignore_index=True)
+        for change in CHANGES:
+            if (own := every[every["change"] == change.name]).size:
+                print(row_of(own), flush=True)
 
 
 if __name__ == "__main__":

@@ -78,6 +78,11 @@ class Parameter:
         return self.flag or self.about.metavar or self.name.upper()
 
     @property
+    def is_required(self) -> bool:
+        """Whether it has to be given."""
+        return self.default is REQUIRED
+
+    @property
     def is_switched_off(self) -> bool:
         """Whether the flag turns off what is on without it."""
         return self.kind is bool and self.default is True

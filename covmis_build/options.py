@@ -57,6 +57,17 @@ Url = Annotated[
 ]
 
 
+LANGUAGES = ("en", "es", "pt", "de", "fr", "it", "ar")
+"""Languages of what annotators see."""
+AnnotatorLanguage = Annotated[
+    str,
+    Meta(
+        pattern=rf"^({'|'.join(LANGUAGES)}|.+\.toml)$",
+        title=f"{', '.join(LANGUAGES)}, or the path of a .toml file",
+    ),
+]
+
+
 def says(text: str, **limits: float) -> Any:
     """Declare a setting's description and its limits: ge, gt, le, lt."""
     return Meta(description=text, **limits)  # type: ignore[call-overload]
@@ -516,6 +527,10 @@ class Annotation:
         Literal["claim", "mixed"],
         says('"claim": posts of one claim together; or "mixed". Each annotator has a different order'),
     ] = "claim"
+    language: Annotated[
+        AnnotatorLanguage,
+        says('what annotators see is in "en", "es", "pt", "de", "fr", "it", "ar", or as in a .toml file'),
+    ] = "en"
     target: Annotated[
         Target | None,
         says(

@@ -35,6 +35,8 @@ from tests.forgettable import (
     everything,
     forgettable,
     page,
+    tarred,
+    zipped,
 )
 from tests.servers.x import post
 
@@ -302,10 +304,7 @@ def test_addresses_in_other_peoples_posts_lead_nowhere(folder):
 def test_a_trace_is_found_in_whatever_is_packed(tmp_path):
     import bz2
     import gzip
-    import io
     import sqlite3
-    import tarfile
-    import zipfile
 
     import pyarrow as pa
     import pyarrow.feather
@@ -316,21 +315,6 @@ def test_a_trace_is_found_in_whatever_is_packed(tmp_path):
     }  # fmt: skip
     for name, data in made.items():
         (tmp_path / name).write_bytes(data)
-
-    def zipped(**files: bytes) -> bytes:
-        out = io.BytesIO()
-        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as whole:
-            for name, data in files.items():
-                whole.writestr(name, data)
-        return out.getvalue()
-
-    def tarred(data: bytes) -> bytes:
-        out = io.BytesIO()
-        with tarfile.open(fileobj=out, mode="w") as tar:
-            member = tarfile.TarInfo("inside")
-            member.size = len(data)
-            tar.addfile(member, io.BytesIO(data))
-        return out.getvalue()
 
     made |= {
         "a.xlsx": zipped(sheet=line, inner=zstandard.compress(b"nothing")),

@@ -32,28 +32,11 @@ from covmis_build.archive.stretches import Finder, stretches_of
 from covmis_build.archive.traces import Traces
 from covmis_build.study.study import open_study
 from tests.annotation.small import covmis
-from tests.forgettable import GONE, OTHER, SECRET, forgettable
+from tests.forgettable import GONE, OTHER, SECRET, forgettable, tarred, zipped
 
 TEXT, ID = f"Look, {SECRET}", GONE[2:]
 PART = SECRET[4:]
 ENTITIES = "".join(f"&#{ord(letter)};" for letter in TEXT)
-
-
-def zipped(**files: bytes) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as whole:
-        for name, data in files.items():
-            whole.writestr(name, data)
-    return out.getvalue()
-
-
-def tarred(data: bytes) -> bytes:
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w") as tar:
-        member = tarfile.TarInfo("inside")
-        member.size = len(data)
-        tar.addfile(member, io.BytesIO(data))
-    return out.getvalue()
 
 
 def workbook(value: object) -> bytes:

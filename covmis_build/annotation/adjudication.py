@@ -29,8 +29,8 @@ from covmis_build.annotation.answers import (
     refuse_unusable,
     usable,
 )
+from covmis_build.annotation.channels.headings import FIXED
 from covmis_build.annotation.channels.sheets import (
-    FIXED,
     NO_SHEET,
     ROW,
     channel_of,

@@ -201,10 +201,11 @@ def _read(labels: Any, question: str) -> tuple[str, Export]:
 
 
 def _of_table(rows: pd.DataFrame) -> Export:
+    item = "item" if "item" in rows.columns else "item_id"
     text = next((name for name in ("text", "post") if name in rows.columns), "")
     given = [
         GivenLabel(
-            str(row["item"]).strip(), str(row["annotator"]).strip(), str(row["label"]).strip(),
+            str(row[item]).strip(), str(row["annotator"]).strip(), str(row["label"]).strip(),
             str(row[text]).strip() if text else "", row=at + 2 if isinstance(at, int) else 0,
         )
         for at, row in zip(rows.index, rows.to_dict("records"), strict=True)

@@ -2,7 +2,7 @@
 
 links.json    the address of the server, whose links there are, when they were made and closed
 visits.jsonl  who opened a link, when and from where
-.gitignore    keeps the folder out of git: addresses of people are nobody else's business
+.gitignore    keeps the folder out of git: addresses of people stay on this computer
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ class Book(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Visit(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A line of visits.jsonl: somebody came with a link, or was locked out for wrong ones. It never has the secret."""
+    """A line of visits.jsonl: a link was opened, or an address was locked out after wrong links. It never has the secret."""
 
     at: str
     annotator: str
-    """Empty if nobody knows whose."""
+    """Empty if the link is not known."""
     address: str
     what: str = "opened"
 
@@ -114,12 +114,12 @@ def url(address: str, secret: str) -> str:
 
 
 def note(folder: Path, visit: Visit) -> None:
-    """Add a line about somebody who came."""
+    """Add a line about a visit."""
     storage.append_line(folder / VISITS, msgspec.json.encode(visit))
 
 
 def visits(folder: Path) -> list[Visit]:
-    """Return who came, in order. Lines that are none are left out: nothing is computed from them."""
+    """Return the visits, in order. Unreadable lines are left out: nothing is computed from them."""
     path = folder / VISITS
     rows: list[Visit] = []
     for raw in path.read_bytes().splitlines() if path.exists() else ():

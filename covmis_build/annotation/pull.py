@@ -60,12 +60,13 @@ def pull_files(
     besides: Collection[str] = (),
     sent: Mapping[str, Collection[str]] | None = None,
     as_it_stands: bool = False,
+    preview: bool = False,
 ) -> Pulled:
     """Import sheets and page exports: the named files, or all in the round's folder except `besides`.
 
     Answers count for the annotator who gave them; answers to items not `sent` to them are reported. Unreadable and
     doubtful files are reported and the others recorded. If there are no others, it is an error. Files taken
-    `as_it_stands` are not doubted.
+    `as_it_stands` are not doubted. A `preview` records nothing.
     """
     record.refuse_sealed(round_)
     if as_it_stands and not files:
@@ -120,6 +121,8 @@ def pull_files(
     ]
     every = _without_empty_withdrawals([answer for read in answers.values() for answer in read])
     pulled.came(every, items)
+    if preview:
+        return pulled
     record.count(pulled, round_, every, now=now)
     labels, counted_ones = round_.answers(), set(latest(every))
     current = {(row.item_id, row.annotator): row for row in labels_of(present(labels))}

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from covmis_build.annotation.channels.label_studio.tasks import SentProject
+    from covmis_build.annotation.languages import Language
     from covmis_build.annotation.round_folder import RoundFolder
 
 
@@ -89,8 +90,10 @@ class Sent(Result):
         return {"round": self.round, "channel": self.channel, "items": counts, **to, **machines}
 
 
-def push_sheets(round_: RoundFolder, work: Mapping[str, Sequence[str]], channel: Channel) -> list[Path]:
-    """Write each annotator's sheet, keeping filled cells. Returns the changed files."""
+def push_sheets(
+    round_: RoundFolder, work: Mapping[str, Sequence[str]], channel: Channel, t: Language
+) -> list[Path]:
+    """Write each annotator's sheet in this language, keeping filled cells. Returns the changed files."""
     refuse_sealed(round_)
     frozen = round_.asked()
     written = []
@@ -106,14 +109,20 @@ def push_sheets(round_: RoundFolder, work: Mapping[str, Sequence[str]], channel:
             continue
         owner = Owner(round_.number, code)
         refuse_unkept(path, table, set(frozen["item_id"]), [owner])
-        content = sheet(frozen, wanted, round_.scheme, before, owner=owner, channel=channel)
+        content = sheet(frozen, wanted, round_.scheme, before, owner=owner, channel=channel, t=t)
         storage.write_bytes(path, content)
         written.append(path)
     return written
 
 
 def push_pages(
-    round_: RoundFolder, work: Mapping[str, Sequence[str]], *, title: str, guideline: str, page_size: int = 0
+    round_: RoundFolder,
+    work: Mapping[str, Sequence[str]],
+    *,
+    t: Language,
+    title: str,
+    guideline: str,
+    page_size: int = 0,
 ) -> list[Path]:
     """Write each annotator's offline page, or several pages of `page_size` posts. Returns the changed files."""
     refuse_sealed(round_)
@@ -123,7 +132,15 @@ def push_pages(
         for part, items in _parts(wanted, page_size):
             path = round_.sheets / f"{code}{part}.html"
             page = offline_page(
-                frozen, items, code, round_.scheme, round_.number, title=title, guideline=guideline, part=part
+                frozen,
+                items,
+                code,
+                round_.scheme,
+                round_.number,
+                t=t,
+                title=title,
+                guideline=guideline,
+                part=part,
             )
             if not path.exists() or path.read_text("utf-8") != page:
                 storage.write_text(path, page)

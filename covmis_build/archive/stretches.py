@@ -73,7 +73,7 @@ class Stretches(NamedTuple):
 
 
 def stretches_of(texts: Iterable[str]) -> Stretches:
-    """Return the stretches by which these texts are recognised. Addresses in them are nobody's words."""
+    """Return the stretches by which these texts are recognised. Web addresses in them do not count."""
     long, short = set[int](), set[tuple[int, int]]()
     for text in texts:
         pieces = [letters for piece in _ADDRESS.split(text) if len(letters := letters_of(piece)) >= WINDOW]

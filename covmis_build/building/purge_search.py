@@ -248,7 +248,7 @@ def of_rounds(places: Places) -> list[Path]:
 
 
 def read_left(places: Places) -> dict[str, str]:
-    """Return the files that somebody has looked at and left, with their hashes."""
+    """Return the files that the user has looked at and kept, with their hashes."""
     if not places.purge_left.exists():
         return {}
     rows = csv.reader(io.StringIO(places.purge_left.read_text("utf-8-sig"), newline=""))

@@ -74,8 +74,8 @@ class Purged(Result):
         """Return failures, and what the user should check."""
         more = len(self.not_searched) - MOST_SHOWN
         shown = [f"not searched: {about}" for about in self.not_searched[:MOST_SHOWN]]
-        told = [f"not searched: {counted(more, 'more files')}; `--json` names all"] if more > 0 else []
-        return [*self.problems, *self.left, *shown, *told, *self.notes]
+        cut = [f"not searched: {counted(more, 'more files')}; `--json` names all"] if more > 0 else []
+        return [*self.problems, *self.left, *shown, *cut, *self.notes]
 
     @property
     def summary(self) -> Summary:

@@ -85,6 +85,16 @@ def with_keywords(claims: pd.DataFrame, claim_id: str, keywords: Sequence[str]) 
     return _joined(claims, rows)
 
 
+def with_text(claims: pd.DataFrame, claim_id: str, text: str) -> pd.DataFrame:
+    """Set one claim's text. Its edits record the previous one."""
+    at, rows = _row(claims, claim_id), _rows(claims)
+    before, text = rows[at]["text"], " ".join(text.split())
+    if before == text:
+        return claims
+    rows[at] = {**rows[at], "text": text, "edits": [*rows[at]["edits"], f"text: was {before}"]}
+    return _joined(claims, rows)
+
+
 def accept(claims: pd.DataFrame, findings: pd.DataFrame, chosen: Sequence[str]) -> pd.DataFrame:
     """Apply the proposals of these findings, each recorded with the previous content; those applied before stay so."""
     known = {str(row["finding"]): row for row in findings.to_dict("records")}

@@ -47,8 +47,8 @@ def open(  # noqa: A001 - the command's name
 
     In an empty folder, the first page makes a study. With --team, annotators label through a link each.
 
-    The printed address works once, within ten minutes; whoever has it first can change the study from this machine. When it was used or
-    is too old, opening it prints a new one. Ctrl-C ends it.
+    The printed address works once, within ten minutes. Who opens it first can change the study from this machine. If you open it
+    again later, covmis prints a new one. Ctrl-C ends it.
 
     Example: covmis open
     """

@@ -1,6 +1,6 @@
 """Plain values of options without pydantic, which typer loads to check them: a seventh of what a small command takes.
 
-A switch, a text, a number or a path that nobody could read otherwise is taken as it is. Everything else, and so every
+A switch, a text, a number or a path that has one meaning only is taken as it is. Everything else, and so every
 error message, is typer's.
 """
 

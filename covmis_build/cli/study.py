@@ -23,6 +23,13 @@ def new(
             help="The labels, if they are not favor,against,neither; the guideline gets a row for each.",
         ),
     ] = "",
+    language: Annotated[
+        str,
+        Option(
+            metavar="CODE",
+            help="The annotators' language: en, es, pt, de, fr, it or ar. The guideline is written in it.",
+        ),
+    ] = "en",
     source: Annotated[
         str, Option("--from", help="covmis-stance: a study that builds COVMis-Stance again.")
     ] = "",
@@ -45,11 +52,15 @@ def new(
         raise InputError(
             "--labels is for a study of your own", remedy=f"{source} has the labels of its paper"
         )
+    if source and language != "en":
+        raise InputError(
+            "--language is for a study of your own", remedy="Set [annotation] language afterwards"
+        )
     if source:
         return rebuild_published(folder, source, published, title=title, releases=releases)
     from covmis_build.study.new import new_study
 
-    files = new_study(folder, title, labels=labels)
+    files = new_study(folder, title, labels=labels, language=language)
     words = f"Made {folder}/. Next: read {folder}/README.md, then `cd {folder}` and `covmis status`."
     return PlainResult({"folder": str(folder), "title": title or folder.name, "files": files}, [words])
 

@@ -50,7 +50,7 @@ MEANINGS = {
     "label": "the stance of the post towards the claim, as this person saw it",
     "sub_label": "a finer label, where the scheme has them",
     "guideline": "the version of the guideline that was in use",
-    "time": "how long the person took, as a bucket; empty where nobody knows",
+    "time": "how long the person took, as a bucket; empty where not known",
     "gold": "the label that the corpus has in the end",
     "how": "how that came about",
 }

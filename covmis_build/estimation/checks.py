@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Mask = NDArray[np.bool_]
 
+FEW_CHECKED = "people checked at most one of the automatic labels here: no interval is known"
 MOST_UNCHECKED = 0.1
 """The largest share of a part that automatic labels may be, if too few of them were checked there, for an interval."""
 FEWEST_CREDITED = 20
@@ -87,15 +88,13 @@ class Checked:
 
     def why(self, shares: Floats) -> str:
         """Return why a part has no interval: too few of its automatic labels were checked; empty if enough were."""
-        few, items, checked = 0.0, 0, 0
+        few = 0.0
         for rule in sorted(set(self.rules[shares > 0]) - {""}):
             here = (self.rules == rule) & (shares > 0)
             rows = int((here & self.checked).sum())
             if rows < min(FEWEST_OF_A_CELL, int(here.sum())):
-                few, items, checked = few + float(shares[here].sum()), items + int(here.sum()), checked + rows
-        if few <= MOST_UNCHECKED:
-            return ""
-        return f"people checked {checked} of {items} automatic labels here: no interval is known"
+                few += float(shares[here].sum())
+        return FEW_CHECKED if few > MOST_UNCHECKED else ""
 
     def credited(self, shares: Floats) -> bool:
         """Whether enough labels were checked in a part to trust what the rule explains."""

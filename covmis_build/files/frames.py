@@ -6,6 +6,7 @@ A small file can expand to terabytes: a child process with a memory limit reads 
 from __future__ import annotations
 
 import io
+import re
 from collections import deque
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
     from covmis_build.files.contents import Open
 
@@ -28,8 +30,10 @@ RATIO, SMALLEST_ROOM = 1000, 64 << 10
 ROWS = 1024
 WHOLE = 2 << 30
 """Maximum expanded bytes of a table that is read as a whole."""
-OF_A_VALUE = 32
-"""Minimum bytes counted per value."""
+AT_ONCE = 64 << 20
+"""Maximum expanded bytes of one row, and of rows that are read at a time."""
+TOO_MUCH = "is a table that amounts to too much for its size, or for memory"
+DIVIDE = "If it is what it seems, divide it, or write it as CSV"
 
 
 def open_frame(opened: Open) -> Table:
@@ -70,7 +74,10 @@ def _names(file: IO[bytes], form: str) -> list[str]:
 
 
 def batches(file: IO[bytes], *, most: int = 0) -> Iterator[pa.RecordBatch]:
-    """Yield the rows in batches. Expanding beyond RATIO or `most` bytes is an error."""
+    """Yield the rows in batches. Expanding beyond RATIO or `most` bytes is an error.
+
+    Rows can share a text that the file has once: texts are counted before they are expanded.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -79,39 +86,69 @@ def batches(file: IO[bytes], *, most: int = 0) -> Iterator[pa.RecordBatch]:
     file.seek(0)
     if file.read(4) == PARQUET:
         with pq.ParquetFile(file) as parquet:
-            source: Iterator[pa.RecordBatch] = parquet.iter_batches(ROWS)
-            yield from _within(source, room)
+            schema, shared, rows = parquet.schema_arrow, *_shared(file, parquet, room)
+        with pq.ParquetFile(file, read_dictionary=shared) as parquet:
+            yield from _within(parquet.iter_batches(rows), schema, room)
     else:
         with pa.ipc.open_file(file) as arrow:
-            yield from _within(map(arrow.get_batch, range(arrow.num_record_batches)), room)
+            yield from _within(map(arrow.get_batch, range(arrow.num_record_batches)), arrow.schema, room)
 
 
-def _within(source: Iterator[pa.RecordBatch], room: int) -> Iterator[pa.RecordBatch]:
+def _shared(file: IO[bytes], parquet: pq.ParquetFile, room: int) -> tuple[list[str], int]:
+    """Return the texts in lists, which are to be read as they are stored: each once; and how many rows may be read at a time."""
+    from covmis_build.files.sizes import OF_A_VALUE
+
+    shared, longest = set[str](), 1
+    metadata, leaves = parquet.metadata, parquet.schema
+    for group in range(metadata.num_row_groups):
+        for at in range(metadata.num_columns):
+            chunk, leaf = metadata.row_group(group).column(at), leaves.column(at)
+            length, in_lists = 0, bool(leaf.max_repetition_level)
+            if leaf.physical_type == "FIXED_LEN_BYTE_ARRAY":
+                length = leaf.length
+            elif "DELTA_BYTE_ARRAY" in chunk.encodings:  # texts that share their beginnings
+                length = chunk.total_uncompressed_size
+            elif leaf.physical_type == "BYTE_ARRAY" and chunk.has_dictionary_page:
+                if in_lists:
+                    shared.add(leaf.path)
+                else:
+                    length = _dictionary_size(file, chunk)
+            longest = max(longest, length)
+            room -= chunk.num_values * max(OF_A_VALUE, length * in_lists)
+            if room < 0:
+                raise InputError(TOO_MUCH, remedy=DIVIDE)
+    return sorted(shared), max(1, min(ROWS, 4 * AT_ONCE // longest))
+
+
+def _dictionary_size(file: IO[bytes], chunk: pq.ColumnChunkMetaData) -> int:
+    """Return the bytes of a column's dictionary, from its page's header: Thrift's compact form of two 32-bit numbers."""
+    file.seek(chunk.dictionary_page_offset)
+    header = re.match(rb"\x15[\x80-\xff]*[\x00-\x7f]\x15([\x80-\xff]*[\x00-\x7f])", file.read(16), re.DOTALL)
+    if not header:
+        return int(chunk.total_uncompressed_size)
+    size = sum((byte & 0x7F) << (7 * place) for place, byte in enumerate(bytes(header[1])))
+    return size >> 1
+
+
+def _within(source: Iterator[pa.RecordBatch], schema: pa.Schema, room: int) -> Iterator[pa.RecordBatch]:
+    import numpy as np
+
+    from covmis_build.files.sizes import sizes
+
     for batch in source:
-        room -= batch.nbytes + OF_A_VALUE * batch.num_rows * batch.num_columns + _repeated(batch)
-        if room < 0:
-            raise InputError(
-                "is a table that amounts to too much for its size, or for memory",
-                remedy="If it is what it seems, divide it, or write it as CSV",
-            )
-        for begin in range(0, batch.num_rows, ROWS):
-            yield batch.slice(begin, ROWS)
-
-
-def _repeated(batch: pa.RecordBatch) -> int:
-    """Return the bytes of texts that rows share: each row gets its own."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    repeated = 0
-    for column in batch.columns:
-        if isinstance(column, pa.DictionaryArray) and column.type.value_type in {
-            pa.string(),
-            pa.large_string(),
-        }:
-            lengths = pc.binary_length(column.dictionary)
-            repeated += pc.sum(pc.cast(pc.take(lengths, column.indices), pa.int64())).as_py() or 0
-    return int(repeated)
+        amounts = np.zeros(batch.num_rows, np.int64)
+        for column in batch.columns:
+            amounts += sizes(column)
+        room -= int(amounts.sum())
+        if room < 0 or amounts.max(initial=0) > AT_ONCE:
+            raise InputError(TOO_MUCH, remedy=DIVIDE)
+        ends, begin = np.cumsum(amounts), 0
+        while begin < batch.num_rows:
+            before = ends[begin] - amounts[begin]
+            end = min(begin + ROWS, int(np.searchsorted(ends, before + AT_ONCE, side="right")))
+            piece = batch.slice(begin, end - begin)
+            yield piece if piece.schema.equals(schema) else piece.cast(schema)
+            begin = end
 
 
 def check(files: Mapping[str, Path | bytes]) -> None:

@@ -63,7 +63,7 @@ def draw(
     designs = sorted({row["design"] for row in past.values()}) or [design]
     if len(designs) > 1:
         raise InputError(
-            f"claim {claim} has frozen items of the designs {' and '.join(designs)}: nobody knows the probabilities of both together",
+            f"claim {claim} has frozen items of the designs {' and '.join(designs)}: their probabilities together are not known",
             remedy="Take back the query that finds what was drawn by its rank; with the design poisson from the start, all can be",
         )
     rule = design_of(designs[0])

@@ -17,13 +17,14 @@ from covmis_build.corpus.convert import read_corpus
 from covmis_build.corpus.deposit import IDS_ONLY, ReleaseCheck, release_checks
 from covmis_build.corpus.phrases import listed
 from covmis_build.corpus.recount import CLOSE
+from covmis_build.corpus.release import left_out
 from covmis_build.corpus.release_facts import from_json
 from covmis_build.errors import CovmisError, InputError, counted
 from covmis_build.places import CHECKSUMS, FACTS
 from covmis_build.report.result import Result
 from covmis_build.study.recall_report import recall_sentences
 from covmis_build.study.release_age import glance_at
-from covmis_build.study.released import corpus_of, counted_facts
+from covmis_build.study.released import content, corpus_of, counted_facts
 from covmis_build.study.round_settings import settings_of_rounds
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ class CheckedRelease(Result):
     """What the study has that the files do not tell, a sentence each."""
     checks: Sequence[ReleaseCheck]
     """What a release needs: of a release, whether its files have it; before there is one, whether the study has."""
+    contents: Sequence[str]
+    """What `covmis release` would write now, a sentence each; nothing before a post has a final label."""
 
     @property
     def summary(self) -> Summary:
@@ -65,6 +68,8 @@ class CheckedRelease(Result):
             told = ["There is no release yet: `covmis release` writes it."]
         else:
             told = [f"{self.folder} is what the study is now."]
+        if self.contents and self.exit_code:
+            told += ["It would contain:", *(f"  {each}" for each in self.contents)]
         return [*told, *(["Before it is published:"] if lacking else []), *(f"  {each}" for each in lacking)]
 
     @property
@@ -82,6 +87,7 @@ class CheckedRelease(Result):
             "is_there": self.is_there,
             "differences": list(self.differences),
             "checks": checks,
+            "contents": list(self.contents),
         }
 
 
@@ -107,7 +113,25 @@ def check_release(study: OfStudy) -> CheckedRelease:
         facts = _facts(folder) if is_there else None
     checks += _ticks(study, facts)
     checks = [each._replace(remedy="") if each.passed else each for each in checks]
-    return CheckedRelease(study.places.relative(folder), is_there, differing, checks)
+    contents = [] if broken else _contents(study)
+    return CheckedRelease(study.places.relative(folder), is_there, differing, checks, contents)
+
+
+def _contents(study: OfStudy) -> list[str]:
+    """Say what a release of today would contain; nothing if it would be refused, which the differences name."""
+    rounds, options = round_folder.all_rounds(study.places.rounds), study.settings.release
+    try:
+        now = corpus_of(study, rounds, options) if rounds else None
+    except CovmisError:
+        return []
+    if now is None or now.corpus.empty:
+        return []
+    missing = left_out(now.gold, now.frozen, now.purged)
+    labels = ", ".join(f"{label} {count:,}" for label, count in now.corpus["label"].value_counts().items())
+    return [
+        content(len(now.corpus), now.corpus["claim_id"].nunique(), text=options.text, left_out=missing),
+        f"Final labels: {labels}.",
+    ]
 
 
 def differences(study: OfStudy) -> list[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
 from covmis_build.annotation import links as record
+from covmis_build.annotation.languages import ENGLISH, language_of
 from covmis_build.annotation.links import Visit
 from covmis_build.annotation.round_folder import RoundKind, every_round
 from covmis_build.errors import InputError
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from pathlib import Path
 
+    from covmis_build.annotation.languages import Language
     from covmis_build.annotation.links import Link
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.report.summary import Summary
@@ -61,8 +63,8 @@ class Links(Result):
         listing = Listing(("annotator", "link", "made", "last opened", "from"), rows)
         if not self.new:
             return [listing]
-        told = "Send each person only their own link. It is shown this once: covmis keeps no secret."
-        return [listing, *(f"{code}: {link}" for code, link in self.new.items()), told]
+        advice = "Send each person only their own link. covmis shows it now and never again: it stores only a hash."
+        return [listing, *(f"{code}: {link}" for code, link in self.new.items()), advice]
 
     def to_dict(self) -> dict[str, Any]:
         """As `covmis round links --json` prints it."""
@@ -110,7 +112,7 @@ def whose(study: OfStudy, secret: str) -> Link | None:
 
 
 def note_visit(study: OfStudy, annotator: str, address: str, what: str = "opened") -> None:
-    """Keep a line about somebody who came."""
+    """Record a visit."""
     visit = Visit(at=storage.moment(), annotator=annotator, address=address, what=what)
     record.note(record.place(study.places), visit)
 
@@ -138,11 +140,19 @@ def rounds_by_link(study: OfStudy) -> list[Round]:
     ]
 
 
+def language_of_pages(study: OfStudy) -> Language:
+    """Return the annotators' language; English if its file is broken, which the lead hears with the first labelling page."""
+    try:
+        return language_of(study.settings.annotation.language, study.folder)
+    except InputError:
+        return ENGLISH
+
+
 def why_closed(folder: RoundFolder) -> str:
-    """Return why links do not lead to this round; empty if they do."""
+    """Return why links do not lead to this round, with the place of its number; empty if they do."""
     if folder.kind == RoundKind.CHECKS or not folder.pushed_at:
-        return f"round {folder.number} was not sent out"
-    return f"round {folder.number} is closed, and records nothing more" if folder.sealed else ""
+        return "round {number} was not sent out"
+    return "round {number} is closed, and records nothing more" if folder.sealed else ""
 
 
 def round_of(study: OfStudy, number: str) -> Round:
@@ -150,11 +160,9 @@ def round_of(study: OfStudy, number: str) -> Round:
     from covmis_build.study.round import NoWork, Round
 
     folder = next((each for each in every_round(study.places.rounds) if each.number == number), None)
-    why = (
-        why_closed(folder) if folder else f"round {number[:20]} was taken back, and its answers count nowhere"
-    )
+    why = why_closed(folder) if folder else "round {number} was taken back, and its answers count nowhere"
     if folder is None or why:
-        raise NoWork(why)
+        raise NoWork(why, number=number[:20])
     return Round(study, folder.folder)
 
 

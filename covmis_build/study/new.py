@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from covmis_build import storage
 from covmis_build.annotation.first_guideline import first_guideline
-from covmis_build.errors import InputError
-from covmis_build.options import Cleaning
+from covmis_build.annotation.languages import guideline_in
+from covmis_build.errors import InputError, UnknownName
+from covmis_build.options import LANGUAGES, Annotation, Cleaning
 from covmis_build.places import STUDY_TOML, Places
 from covmis_build.settings import Settings, labels_of, settings_toml
 
@@ -34,18 +35,29 @@ def new_study(
     *,
     labels: Sequence[str] | str = (),
     cleaning: Cleaning = OF_NEW,
+    language: str = "en",
 ) -> list[str]:
     """Create a study with these labels (default: the usual ones) in this empty or new folder. Returns the names of its files.
+
+    Annotators see it in this language, the guideline included.
 
     `own` are additional files, or replacements of template files. An attempt that was interrupted is completed; one that
     was completed, and nothing changed since, changes nothing. study.toml is written last.
     """
+    if language not in LANGUAGES:
+        raise UnknownName(
+            f"annotators cannot see the study in '{language}' yet",
+            remedy=f"Choose from {', '.join(LANGUAGES)}; [annotation] language can name a file of your own",
+        )
     scheme = labels_of(labels)
     template = {folder / name: text for name, text in _texts(files("covmis_build") / "template")}
     guideline = Places(folder).guideline
-    template[guideline] = first_guideline(template[guideline], scheme.values)
+    skeleton = template[guideline] if language == "en" else guideline_in(language)
+    template[guideline] = first_guideline(skeleton, scheme.values)
     texts = {path: text.encode() for path, text in template.items()} | dict(own or {})
-    settings = Settings(title or folder.name, cleaning=cleaning, labels=scheme)
+    settings = Settings(
+        title or folder.name, cleaning=cleaning, labels=scheme, annotation=Annotation(language=language)
+    )
     texts[folder / STUDY_TOML] = settings_toml(settings, explained=True).encode()
     there = [path for path in folder.rglob("*") if not path.is_dir()]
     half = [path for path in there if storage.is_unfinished(path)]

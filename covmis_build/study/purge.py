@@ -6,6 +6,7 @@ An archive outside the study's folder is rewritten only on request.
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ from covmis_build.archive.walk import archive_files
 from covmis_build.building import purge as journal
 from covmis_build.building import purge_search, purging
 from covmis_build.engine import silent
-from covmis_build.errors import InputError
+from covmis_build.errors import InputError, counted
 from covmis_build.study import label_studio
 
 if TYPE_CHECKING:
@@ -25,6 +26,27 @@ if TYPE_CHECKING:
     from covmis_build.building.purging import Purged
     from covmis_build.engine import Progress
     from covmis_build.study.of_study import OfStudy
+
+
+@dataclass(frozen=True)
+class PurgeState:
+    """What is on the list of a study's purges, and what is unfinished."""
+
+    keys: list[str]
+    """Post ids and author keys, sorted."""
+    unfinished: str
+
+    @property
+    def sentences(self) -> list[str]:
+        """Return both in words."""
+        told = [f"queries/purge.csv has {counted(len(self.keys), 'posts and people')}."] if self.keys else []
+        return [*told, *([f"{self.unfinished}."] if self.unfinished else [])] or ["The list is empty."]
+
+
+def state_of_purge(study: OfStudy) -> PurgeState:
+    """Return what is on the list, and whether a purge is unfinished; also of a study that cannot be opened for it."""
+    listed, begun = journal.read_list(study.places.purge_csv), journal.unfinished(study.places)
+    return PurgeState(sorted({*listed.posts, *listed.authors}), str(begun) if begun else "")
 
 
 def purge(

@@ -305,6 +305,11 @@ class Recall:
         except InputError:
             return None
 
+    @property
+    def rounds(self) -> list[str]:
+        """The numbers of the rounds that were drawn."""
+        return [round_.number for round_ in self._rounds()]
+
     def _drawn_rounds(self) -> list[RoundFolder]:
         rounds = self._rounds()
         if not rounds:

@@ -23,7 +23,7 @@ from covmis_build.corpus.publish import BUNDLE, write_release
 from covmis_build.corpus.release import left_out, with_weights
 from covmis_build.corpus.release_facts import ReleaseFacts, StageFacts
 from covmis_build.engine import silent
-from covmis_build.errors import InputError, counted
+from covmis_build.errors import InputError
 from covmis_build.options import is_machine
 from covmis_build.places import FACTS as RELEASE_FACTS
 from covmis_build.report.result import Result
@@ -33,7 +33,7 @@ from covmis_build.study.estimate import as_drawn, figures_of, provisional
 from covmis_build.study.population import Population, frame_of, pool_of
 from covmis_build.study.recall_report import recall_sentences
 from covmis_build.study.release_age import built_tables, data_statement_of, licence_text
-from covmis_build.study.released import corpus_of, counted_facts
+from covmis_build.study.released import content, corpus_of, counted_facts
 from covmis_build.study.round_settings import placeless, settings_of_rounds
 from covmis_build.study.wordings import in_words, reworded
 
@@ -104,11 +104,10 @@ class Released(Result):
     def summary(self) -> Summary:
         """Return what was written, and what to read."""
         named = self.places.relative
-        gone = ", ".join(f"{count:,} {reason}" for reason, count in self.left_out.items() if count)
-        count = f"{counted(self.rows, 'posts')} on {counted(self.claims, 'claims')} in {named(self.folder)}/"
+        where = f" in {named(self.folder)}/"
         upload = named(self.deposit) if self.deposit else ""
         return [
-            f"{count}{' with texts' if self.text else ', ids only'}{f'; left out: {gone}' if gone else ''}.",
+            content(self.rows, self.claims, text=self.text, left_out=self.left_out, where=where),
             f"Read {named(self.folder)}/card.html; methods.md has two paragraphs for a paper.",
             *(
                 [f"The card still lacks {listed(self.unstated)}: set them under [release] in study.toml."]

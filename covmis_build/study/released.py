@@ -10,18 +10,21 @@ from covmis_build.annotation.newest import newest
 from covmis_build.annotation.report_files import read_figure
 from covmis_build.building.flow import flow
 from covmis_build.building.purge import read_list
+from covmis_build.corpus.bundle import zipped
 from covmis_build.corpus.release import make_corpus
 from covmis_build.corpus.release_facts import Coefficient, FlowStep, RoundFacts
+from covmis_build.errors import counted
 from covmis_build.study.round_settings import with_all_draws
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
 
     from covmis_build.annotation.newest import Newest
     from covmis_build.annotation.round_folder import RoundFolder
+    from covmis_build.corpus.release import LeftOut
     from covmis_build.options import Release
     from covmis_build.places import Places
     from covmis_build.study.of_study import OfStudy
@@ -46,6 +49,18 @@ def corpus_of(study: OfStudy, rounds: Sequence[RoundFolder], options: Release) -
     frozen = with_all_draws(study.places.rounds, rounds, changes)
     purged = read_list(study.places.purge_csv).posts
     return ReleasedRows(make_corpus(gold, frozen, options, purged=purged), gold, frozen, purged, now)
+
+
+def content(rows: int, claims: int, *, text: bool, left_out: Mapping[LeftOut, int], where: str = "") -> str:
+    """Say what a release contains: posts, claims, texts or ids, and how many posts are left out, by reason."""
+    gone = ", ".join(f"{count:,} {reason}" for reason, count in left_out.items() if count)
+    told = f"{counted(rows, 'posts')} on {counted(claims, 'claims')}{where}"
+    return f"{told}{' with texts' if text else ', ids only'}{f'; left out: {gone}' if gone else ''}."
+
+
+def packed_files(files: Mapping[str, Path]) -> bytes:
+    """Return these files as one zip, by their paths in it."""
+    return zipped({name: path.read_bytes() for name, path in files.items()})
 
 
 def counted_facts(places: Places, rounds: Sequence[RoundFolder]) -> dict[str, Any]:

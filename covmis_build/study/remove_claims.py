@@ -78,19 +78,24 @@ def remove_claims(study: OfStudy, claims: Sequence[str]) -> RemovedClaims:
         left = known[~known["claim_id"].isin(set(claims))].reset_index(drop=True)
         data = claims_csv(left)
         digest = hashlib.sha256(data).hexdigest()
+        labelled = frozen_posts(study, claims)
         rounds = all_rounds(places.rounds)
-        counts = {
-            round_.number: int(round_.items()["claim_id"].isin(set(claims)).sum())
-            for round_ in rounds
-            if not round_.pilot
-        }
-        labelled = {number: count for number, count in counts.items() if count}
         unsealed = [round_.number for round_ in rounds if round_.number in labelled and not round_.sealed]
         with asked.making(digest, lambda: storage.sha256_of(path) == digest):
             storage.write_bytes(path, data)
             given = _remove_given(study, claims)
     removed = {claim: texts[claim] for claim in dict.fromkeys(claims)}
     return RemovedClaims(removed, len(left), given, labelled, unsealed)
+
+
+def frozen_posts(study: OfStudy, claims: Sequence[str]) -> dict[str, int]:
+    """Return how many posts of these claims each round has that is no pilot."""
+    counts = {
+        round_.number: int(round_.items()["claim_id"].isin(set(claims)).sum())
+        for round_ in all_rounds(study.places.rounds)
+        if not round_.pilot
+    }
+    return {number: count for number, count in counts.items() if count}
 
 
 def _remove_given(study: OfStudy, claims: Sequence[str]) -> int:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from covmis_build import storage
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.answers import SHEETS, Channel, Problem, Pulled, labels_and_keys
+from covmis_build.annotation.languages import language_of
 from covmis_build.errors import InputError, counted
 from covmis_build.operations import About
 from covmis_build.options import ADJUDICATOR, is_machine
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from covmis_build.annotation.channels.offline import Taken
     from covmis_build.annotation.decide import Disagreement, Disagreements
     from covmis_build.annotation.importing import ImportedLabels
+    from covmis_build.annotation.languages import Language
     from covmis_build.annotation.next_decision import NextDecision
     from covmis_build.annotation.progress import Progress
     from covmis_build.annotation.push import Sent
@@ -57,7 +59,11 @@ class Reopened(Result):
 
 
 class NoWork(InputError):
-    """There is nothing that this person can answer in this round, or not any more."""
+    """There is nothing that this person can answer in this round, or not any more. Annotators read `message` in their language."""
+
+    def __init__(self, message: str, remedy: str = "", **values: str) -> None:
+        super().__init__(message.format(**values), remedy=remedy)
+        self.message, self.values = message, values
 
 
 @dataclass(frozen=True, repr=False)
@@ -180,11 +186,16 @@ class Round(Result):
                     filled = label_studio.push_round(self.study, server, folder, people, guideline)
                     return replace(sent, projects=tuple(filled))
                 if way in SHEETS:
-                    written = push.push_sheets(folder, people, way)
+                    written = push.push_sheets(folder, people, way, self._language)
                 else:
                     title = self.study.settings.title
                     written = push.push_pages(
-                        folder, people, title=title, guideline=guideline, page_size=page_size
+                        folder,
+                        people,
+                        t=self._language,
+                        title=title,
+                        guideline=guideline,
+                        page_size=page_size,
                     )
                 return replace(sent, written=tuple(map(self.study.places.relative, [*renewed, *written])))
 
@@ -251,6 +262,15 @@ class Round(Result):
                 pulled.add(label_studio.pull_round(self.study, self.folder))
             record.note_reported_problems(self.folder, pulled)
         return pulled
+
+    def look_at_answers(self, file: Path | str) -> Pulled:
+        """Say what `pull(file)` would record. Nothing is written."""
+        from covmis_build.annotation.pull import pull_files
+
+        self._refuse_checks()
+        people = [code for code in self.annotators if not is_machine(code)]
+        sent = rounds.sent(self.study.settings, self.folder)
+        return pull_files(self.folder, people, [Path(file)], now=storage.moment(), sent=sent, preview=True)
 
     def import_labels(
         self,
@@ -322,6 +342,7 @@ class Round(Result):
             annotator,
             self.folder.scheme,
             self.number,
+            t=self._language,
             title=self.study.settings.title,
             guideline=(self.folder.folder / "guideline.md").read_text("utf-8"),
             save=save,
@@ -350,7 +371,7 @@ class Round(Result):
             record.refuse_sealed(folder)
             path, frozen = self._answers_file(annotator), by_item(folder.asked())
             items = {item: frozen[item] for item in self._open_to(annotator)}
-            fits = partial(why_not, items=items, number=self.number, scheme=folder.scheme)
+            fits = partial(why_not, items=items, number=self.number, scheme=folder.scheme, t=self._language)
             refused = keep_answers(path, annotator, self.number, answers, fits)
             if path.exists():
                 pull_files(folder, [annotator], [path], now=storage.moment())
@@ -369,6 +390,10 @@ class Round(Result):
             if not is_machine(code)
         }
 
+    @property
+    def _language(self) -> Language:
+        return language_of(self.study.settings.annotation.language, self.study.folder)
+
     def _answers_file(self, annotator: str) -> Path:
         return self.folder.sheets / f"{annotator}-{self.number}.json"
 
@@ -376,8 +401,10 @@ class Round(Result):
         work = self.open_items()
         if not work.get(annotator):
             raise NoWork(
-                f"round {self.number} has no posts for '{annotator}', or not any more",
+                "round {number} has no posts for '{annotator}', or not any more",
                 remedy=f"Annotators: {', '.join(code for code, items in work.items() if items)}",
+                number=self.number,
+                annotator=annotator,
             )
         return work[annotator]
 

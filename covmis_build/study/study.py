@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from covmis_build.study.claims import ImportedClaims, LookedAt
     from covmis_build.study.collect import Collected, LookedUp, PricedList
     from covmis_build.study.discard_round import Discarded
+    from covmis_build.study.edit_claims import EditedClaim
     from covmis_build.study.hydrate import Hydration
     from covmis_build.study.import_posts import ImportedPosts
     from covmis_build.study.keywords import SavedKeywords
@@ -413,14 +414,14 @@ class Study:
         outside: Annotated[bool, About("Also rewrite archives outside the study's folder.")] = False,
         leave: Annotated[
             Sequence[str] | str,
-            About("A file that was named, that you have looked at, and that stays.", metavar="FILE"),
+            About("Keep this file, which a purge has named and you have looked at.", metavar="FILE"),
         ] = (),
         progress: Progress = silent,
     ) -> Purged:
         """Delete posts or authors from the whole study.
 
         Takes the ids and keys in queries/purge.csv and those given here, which are put on that list, so that collecting
-        never brings them back. Models that were trained in the study are removed if they may have learned from such a post. Then everything below the study is searched: files of your own that hold something of it are named, not changed, and the exit code is 1 until there are none. An author key is author:x:ID, author:bsky:DID, author:masto:SERVER/NAME, or a pseudonym.
+        never brings them back. Models that were trained in the study are removed if they may have learned from such a post. Then covmis searches everything in the study's folder. It names files of your own that still hold something and does not change them. The exit code is 1 until there are none. An author key is author:x:ID, author:bsky:DID, author:masto:SERVER/NAME, or a pseudonym.
 
         Example: covmis purge x:1255000000000000000 author:x:12
         """
@@ -560,6 +561,40 @@ class Study:
         return LookedAt(
             read_list(Path(claims), form, _chosen(columns, text), _switches(separator, header, encoding))
         )
+
+    def add_claims(
+        self,
+        texts: Annotated[
+            Sequence[str] | str, About("Claims, each a sentence.", metavar="TEXT...", argument=True)
+        ],
+    ) -> ImportedClaims:
+        """Add claims that you type.
+
+        Their ids are made: claim-0001 and so on. The first ones replace the examples of `covmis new`.
+
+        Example: covmis claims add "Garlic cures the virus."
+        """
+        from covmis_build.study.edit_claims import add_claims
+
+        return add_claims(self, _several(texts))
+
+    def edit_claim(
+        self,
+        claim: Annotated[str, About("The claim's id.", metavar="ID", argument=True)],
+        text: Annotated[str, About("Its new text.", metavar="TEXT", argument=True)],
+        *,
+        instead_of: str | None = None,
+    ) -> EditedClaim:
+        """Change the text of a claim.
+
+        Posts in rounds keep the text that they were labelled by. `instead_of` is the text that you saw: the new one is refused
+        if it changed.
+
+        Example: covmis claims edit claim-0001 "Garlic cures the virus."
+        """
+        from covmis_build.study.edit_claims import edit_claim
+
+        return edit_claim(self, claim, text, instead_of=instead_of)
 
     def remove_claims(
         self,
@@ -857,7 +892,7 @@ class Study:
             About("Make a link for this annotator; an earlier one is closed.", metavar="CODE"),
         ] = (),
         close: Annotated[
-            Iterable[str] | str, About("Close this annotator's link: nobody gets in with it.", metavar="CODE")
+            Iterable[str] | str, About("Close this annotator's link at once.", metavar="CODE")
         ] = (),
     ) -> Links:
         """List the annotators' links, make new ones, close them.
@@ -890,6 +925,12 @@ class Study:
         places = self.places
         text = read_guideline(places.guideline)
         return check(places.rounds, all_rounds(places.rounds), text, self.settings.labels, strict=strict)
+
+    def set_guideline(self, text: str, *, instead_of: str | None = None) -> None:
+        """Write annotation/guideline.md; `instead_of` is the version that you saw: the text is refused if it changed."""
+        from covmis_build.study.guideline import set_guideline
+
+        set_guideline(self, text, instead_of=instead_of)
 
     # Estimates for all posts found
 
@@ -1245,11 +1286,16 @@ def _several(names: str | Iterable[str]) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
 
 
-def new_study(folder: Path | str, *, title: str = "", labels: Sequence[str] | str = ()) -> Study:
-    """Create a study's folder: settings, an example claim list, a guideline that is to define these labels, and a README."""
+def new_study(
+    folder: Path | str, *, title: str = "", labels: Sequence[str] | str = (), language: str = "en"
+) -> Study:
+    """Create a study's folder: settings, an example claim list, a guideline that is to define these labels, and a README.
+
+    `language` is what annotators read, such as "es": the guideline, and the pages and sheets of rounds.
+    """
     from covmis_build.study.new import new_study
 
-    new_study(Path(folder), title, labels=labels)
+    new_study(Path(folder), title, labels=labels, language=language)
     return open_study(folder)
 
 

@@ -94,6 +94,8 @@ VERBS = {
     ),
     "claims lint": Verb(f"{_STUDY}lint_claims"),
     "claims select": Verb(f"{_STUDY}select_claims"),
+    "claims add": Verb(f"{_STUDY}add_claims"),
+    "claims edit": Verb(f"{_STUDY}edit_claim"),
     "claims remove": Verb(f"{_STUDY}remove_claims"),
     "posts look": Verb(f"{_STUDY}look"),
     "posts add": Verb(
@@ -181,4 +183,8 @@ def words(command: str, given: Mapping[str, Any], *, number: str = "") -> list[s
 
 def python(command: str, given: Mapping[str, Any], *, number: str = "") -> str:
     """The same as a line of Python."""
-    return VERBS[command].chosen(given).python(given, of=f"study.round({number!r})" if number else "study")
+    asked = VERBS[command].chosen(given)
+    of = {"": "covmis", "Round": f"study.round({number!r})", "Recall": "study.recall()"}.get(
+        asked.owner, "study"
+    )
+    return asked.python(given, of=of)

@@ -139,7 +139,7 @@ def verify(
 
 
 def _all_checks(path: Path, signers: Path | None, root: str, paper: Path | None) -> list[Check]:
-    """Every file of it is somebody's: it is read in a process of its own."""
+    """Run all checks. The files are foreign: they are read in a child process."""
     checks = _checks(path, signers)
     if root or paper is not None:
         whole = path.parent if path.suffix != ".zip" and not path.is_dir() else path

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     Parts = list[tuple[str, str]]
 
 
+HEADINGS = ("Claim", "Post", "Fact-check of the claim", "Date", "Link", "Quoted post", "In reply to", "Media")
+"""Headings of shown parts, in English as they are hashed. Pages and sheets of annotators translate them."""
+
+
 def shown_parts(item: Mapping[str, Any]) -> Parts:
     """Return a frozen item's shown parts as (heading, text). Its column `show` lists the parts besides claim and post."""
     parts = [("Claim", text_of(item["claim"])), ("Post", text_of(item["text"]))]

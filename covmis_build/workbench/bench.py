@@ -26,6 +26,7 @@ from covmis_build.study.add_posts import safe_name
 from covmis_build.study.keywords import claims_of
 from covmis_build.study.study import Study, open_study
 from covmis_build.workbench import figures
+from covmis_build.workbench.commands import start_of
 from covmis_build.workbench.jobs import Jobs
 
 if TYPE_CHECKING:
@@ -50,8 +51,10 @@ PLACES = (
     ("/queries", "Queries"),
     ("/flow", "Flow"),
     ("/plan", "Plan"),
+    ("/guideline", "Guideline"),
     ("/rounds", "Rounds"),
     ("/results", "Results"),
+    ("/release", "Release"),
     ("/settings", "Settings"),
 )
 LARGEST_FORM = 1 << 20
@@ -100,6 +103,7 @@ class Bench:
         self.jobs = Jobs(self.folder)
         self.templates = environment_of(TEMPLATES)
         self.templates.globals |= {
+            "asked": lambda name: start_of(name).parameters,
             "fig": figures,
             "places": PLACES,
             "quote": lambda text: quote(str(text), safe=""),
@@ -181,6 +185,11 @@ class Bench:
     def sentence_of(self, error: Exception) -> str:
         """What the library refuses, in its words; files are named from the study's folder."""
         return str(error).replace(f"{self.folder}/", "")
+
+    def last_act(self, command: str) -> Act | None:
+        """Return the last command of this session that began so and has ended."""
+        ended = (act for act in reversed(self.acts) if act.job and act.job.state != "running")
+        return next((act for act in ended if f"{act.command} ".startswith(f"{command} ")), None)
 
     def is_stale(self) -> bool:
         """Whether a run would make tables again; not of a study that cannot be opened."""

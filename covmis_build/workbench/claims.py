@@ -1,45 +1,40 @@
-"""The claim list: bringing one in, after a look at how its columns are read."""
+"""The claim list: bringing one in, after a look at how its columns are read; typing claims, and changing their texts."""
 
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import PlainTextResponse
 
 from covmis_build.errors import CovmisError, InputError
 from covmis_build.study.claims import FIELDS, has_examples
+from covmis_build.study.edit_claims import columns_of_list
 from covmis_build.workbench.bench import back_to, bench_of, blocks_of, form_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from starlette.requests import Request
     from starlette.responses import Response
 
-from covmis_build.study.claims import LookedAt
+    from covmis_build.study.claims import LookedAt
+    from covmis_build.workbench.bench import Bench
 
 MOST_SHOWN = 200
 
 
 def claims(request: Request) -> Response:
     """The claims, and a list that was dropped in, as it is read; for `x-part: live` only that."""
-    bench, asked = bench_of(request), request.query_params
-    shown: dict[str, Any] = {"looked": None, "problem": "", "columns": []}
+    bench = bench_of(request)
     words = ["claims", "lint"]
     dropped = bench.dropped.get("claims")
-    if dropped:
-        try:
-            looked = bench.study.look_at_claims(dropped)
-            seen = looked.understood
-            shown["columns"] = list(filter(None, dict.fromkeys([*seen.columns.values(), *seen.left_over])))
-            chosen = _chosen(looked, asked)
-            shown["looked"] = bench.study.look_at_claims(dropped, columns=chosen) if chosen else looked
-            words = bench.words("claims import", _given(dropped, chosen), dropped="claims")
-        except CovmisError as error:
-            shown["problem"] = str(error)
+    seen = _seen(bench, dropped, request.query_params) if dropped else _Seen()
+    if dropped and seen.looked:
+        words = bench.words("claims import", _given(dropped, seen.chosen), dropped="claims")
     name = dropped.name if dropped else ""
     template = "claims_seen.html" if request.headers.get("x-part") else "claims.html"
     return bench.page(
@@ -51,19 +46,48 @@ def claims(request: Request) -> Response:
         claims=bench.claims[:MOST_SHOWN],
         all=len(bench.claims),
         examples=has_examples(bench.study),
-        **shown,
+        looked=seen.looked,
+        problem=seen.problem,
+        columns=seen.columns,
     )
 
 
-def _chosen(looked: LookedAt, given: Mapping[str, str]) -> dict[str, str]:
-    """The columns that were chosen otherwise than the list's own names say."""
-    own = looked.understood.columns
+class _Seen(NamedTuple):
+    """A list that was dropped in: its columns, which of them were chosen, how it is read so, or why it cannot be."""
+
+    columns: Sequence[str] = ()
+    chosen: Mapping[str, str] = {}
+    looked: LookedAt | None = None
+    problem: str = ""
+
+
+def _seen(bench: Bench, path: Path, asked: Mapping[str, str]) -> _Seen:
+    looked, own, problem = None, None, ""
+    try:
+        looked = bench.study.look_at_claims(path)
+        own = looked.understood.columns
+        columns = list(filter(None, dict.fromkeys([*own.values(), *looked.understood.left_over])))
+    except CovmisError as error:  # its columns are not recognised: people choose them
+        problem, columns = str(error), []
+        with suppress(CovmisError):
+            columns = columns_of_list(path)
+    chosen = _chosen(own, asked)
+    if chosen:
+        try:
+            looked, problem = bench.study.look_at_claims(path, columns=chosen), ""
+        except CovmisError as error:
+            looked, problem = None, str(error)
+    return _Seen(columns, chosen, looked, problem.replace(f"{path.parent}/", ""))
+
+
+def _chosen(own: Mapping[str, str] | None, given: Mapping[str, str]) -> dict[str, str]:
+    """The columns that were chosen otherwise than the list's own names say; all where these say nothing."""
     read_as = {key.removeprefix("as:"): given[key] for key in given if key.startswith("as:")}
     chosen = {}
     for name in FIELDS if read_as else ():
         columns = [column for column, field in read_as.items() if field == name]
-        fresh = [column for column in columns if column != own.get(name)]
-        if fresh or (own.get(name) in read_as and not columns):
+        fresh = [column for column in columns if own is None or column != own.get(name)]
+        if fresh or own is None or (own.get(name) in read_as and not columns):
             chosen[name] = fresh[0] if fresh else ""
     return chosen
 
@@ -85,7 +109,7 @@ async def save(request: Request) -> Response:
     path, study = bench.dropped.get("claims"), bench.study
     if path is None:
         raise InputError("no list of claims was dropped in", remedy="Drop it in once more")
-    chosen = _chosen(await run_in_threadpool(study.look_at_claims, path), form)
+    chosen = (await run_in_threadpool(_seen, bench, path, form)).chosen
     was_read = study.stages()["read"]
     brought = await bench.write(study.import_claims, path, columns=chosen)
     if (
@@ -97,3 +121,23 @@ async def save(request: Request) -> Response:
     bench.did("claims import", _given(path, chosen), dropped="claims")
     bench.forget("claims")
     return back_to("/claims")
+
+
+async def type_in(request: Request) -> Response:
+    """Add claims that were typed, one a line."""
+    bench, form = bench_of(request), await form_of(request)
+    texts = [line for line in form.get("texts", "").splitlines() if line.strip()]
+    brought = await bench.write(bench.study.add_claims, texts)
+    bench.said = "; ".join(brought.sentences[:-1])
+    bench.did("claims add", {"texts": texts})
+    return back_to("/claims")
+
+
+async def edit(request: Request) -> Response:
+    """Change a claim's text, unless somebody has changed it since the page was shown."""
+    bench, form, claim = bench_of(request), await form_of(request), request.path_params["claim"]
+    text = form.get("text", "")
+    edited = await bench.write(bench.study.edit_claim, claim, text, instead_of=form.get("shown"))
+    bench.said = " ".join(edited.sentences[:-1])
+    bench.did("claims edit", {"claim": claim, "text": edited.text})
+    return back_to(f"/queries/{quote(claim, safe='')}")

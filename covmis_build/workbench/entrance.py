@@ -41,7 +41,7 @@ class Entrance:
         self._printed, self._folder = "", None  # type: str, Path | None
         self._one_at_a_time = threading.Lock()
         self.say: Callable[[str], object] = lambda _: None
-        """Called with a new address when somebody comes with one that was used or is too old."""
+        """Called with a new address when a used or expired one is opened."""
 
     def address(self) -> str:
         """Return an address that works once, to be printed."""
@@ -60,7 +60,7 @@ class Entrance:
         return path
 
     def enter(self, given: str) -> bool:
-        """True the first time that somebody comes with this code, in its time."""
+        """True if this code is valid; it is used up then."""
         with self._one_at_a_time:
             known = [
                 code

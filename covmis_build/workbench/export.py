@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from starlette.applications import Starlette
 
-PAGES = ("overview", "posts", "claims", "queries", "flow", "story", "plan", "rounds", "results")
+PAGES = ("overview", "posts", "claims", "queries", "flow", "story", "plan", "rounds", "results", "release")
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,7 +43,7 @@ def export(
     page: Annotated[
         str,
         About(
-            "overview, posts, claims, queries/CLAIM, flow, story/ID, plan, rounds/NUMBER, board, results.",
+            "overview, posts, claims, queries/CLAIM, flow, story/ID, plan, rounds/NUMBER, board, results, release.",
             argument=True,
         ),
     ],

@@ -70,8 +70,10 @@ class Guard:
     def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
         if _code_of(scope) and not self._has_cookie(headers):
             self.entrance.renew()
-            told = "This address was used, or is too old. A new one stands where `covmis open` runs."
-            return PlainTextResponse(told, 401)
+            why = (
+                "This address was used already, or is too old. The terminal of `covmis open` shows a new one."
+            )
+            return PlainTextResponse(why, 401)
         if headers.get("sec-fetch-site", "none") not in {"none", "same-origin"}:
             return PlainTextResponse("Another site asks.", 403)
         if scope["method"] not in READING:

@@ -1,4 +1,4 @@
-"""Answers on their way into the record: those that wait are recorded together, and each sender hears when its own are there."""
+"""Queue of answers: those that wait are recorded together, and each sender is answered when its own are on disk."""
 
 from __future__ import annotations
 

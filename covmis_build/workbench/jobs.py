@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,7 @@ class Job:
     lines: deque[str] = field(default_factory=lambda: deque(maxlen=LINES))
     state: str = "running"
     """running, done, problems (there is a result, and something to correct), failed or ended (by the person)."""
+    began: float = field(default_factory=time.time)
     has_result: bool = False
     was_shown: bool = False
 

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 
 from covmis_build.errors import InputError
-from covmis_build.study.links import rounds_by_link
+from covmis_build.study.links import language_of_pages, rounds_by_link
 from covmis_build.workbench.bench import back_to, bench_of, form_of
 from covmis_build.workbench.reach import LOOPBACK, Reach
 from covmis_build.workbench.team_server import own_address, serve_links
@@ -77,7 +77,8 @@ def sheet(request: Request) -> Response:
     if not bench.new_links:
         raise InputError("there is no new link to print", remedy="Make one: links are shown once")
     codes = {code: _qr(url, code) for code, url in bench.new_links.items()}
-    return bench.page(request, "links_sheet.html", "round", "links", new=bench.new_links, codes=codes)
+    t = language_of_pages(bench.study)
+    return bench.page(request, "links_sheet.html", "round", "links", new=bench.new_links, codes=codes, t=t)
 
 
 def _qr(url: str, code: str) -> Markup:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import PlainTextResponse
@@ -13,27 +13,18 @@ from covmis_build.errors import CovmisError, UnknownName
 from covmis_build.study import verbs
 from covmis_build.study.new import is_study, new_study
 from covmis_build.workbench.bench import Bench, back_to, bench_of, form_of
+from covmis_build.workbench.commands import start_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-STARTED: dict[str, tuple[str, dict[str, Any]]] = {
-    "run read": ("run", {"stages": ["read"]}),
-    "round open pilot": ("round open", {"pilot": True}),
-    **{name: (name, {}) for name in ("run", "round open", "round push", "round pull", "round report")},
-    **{name: (name, {}) for name in ("round adjudicate", "round seal", "release")},
-    "round discard archive": ("round discard", {"archive": True}),
-    **{name: (name, {}) for name in ("round discard", "round relabel", "posts remove", "claims remove")},
-}
-"""The commands that pages start, with their arguments; those of a round take its number."""
-NAMED = ("which", "file", "claims")
-"""Parameters for which a page names a round, a file, a claim."""
-BUTTONS = {"run": "Bring the study up to date", "release": "Write the release"}
+BUTTONS = {"run": "Bring the study up to date"}
 LEADS = (
     ("put posts", "/posts", "Add posts"), ("more posts", "/flow", "See where posts were lost"),
     ("claims import", "/claims", "Add claims"), ("queries", "/queries", "Go to the queries"),
     ("posts look", "/posts", "Look at the posts"), ("round open", "/rounds", "Go to the rounds"), ("estimate", "/results", "See the results"),
+    ("release", "/release", "Go to the release"),
 )  # fmt: skip
 """How a next step or its command begins, and the page where it is done."""
 
@@ -99,13 +90,10 @@ async def new(request: Request) -> Response:
 async def start(request: Request) -> Response:
     """Start a command."""
     bench, form = bench_of(request), await form_of(request)
-    name, number = request.path_params["name"].replace("-", " "), form.get("round", "")
-    if name not in STARTED:
-        raise UnknownName(f"no page starts '{name}'")
-    command, always = STARTED[name]
-    takes = {parameter.name for parameter in verbs.VERBS[command].operation.parameters}
-    given = always | {field: form[field] for field in NAMED if field in takes and form.get(field)}
-    number = bench.study.round(number).number if verbs.VERBS[command].operation.owner == "Round" else ""
+    asked = start_of(request.path_params["name"].replace("-", " "))
+    command, given, number = asked.command, asked.given(form), ""
+    if verbs.VERBS[command].operation.owner == "Round":
+        number = bench.study.round(form.get("round", "")).number
     job = bench.jobs.start(*verbs.words(command, given, number=number))
     bench.did(command, given, number=number, job=job)
     return back_to(form.get("back", "/"))
@@ -133,7 +121,7 @@ def scripts(bench: Bench) -> dict[str, str]:
     python += [] if is_new else ["study = covmis.open_study()"]
     opened = explained = False
     for act in (act for act in bench.acts if not act.failed):
-        needs_labels = opened and act.command.startswith(("covmis round", "covmis release"))
+        needs_labels = opened and act.command.startswith(("covmis round", "covmis release", "covmis verify"))
         if needs_labels and not explained:
             shell.append(PEOPLE)
             python.append(PEOPLE)

@@ -7,7 +7,8 @@ from urllib.parse import quote
 
 from covmis_build.errors import CovmisError, NoClaim
 from covmis_build.study.keywords import Claim, count, marked_posts, remarks_on, suggested, tuned
-from covmis_build.workbench.bench import STORE, Bench, back_to, bench_of, form_of
+from covmis_build.study.remove_claims import frozen_posts
+from covmis_build.workbench.bench import ROUNDS, STORE, Bench, back_to, bench_of, form_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -62,7 +63,11 @@ def queries(request: Request) -> Response:
     if request.headers.get("x-part") == "live":
         return bench.page(request, "live.html", *command, **live)
     counts = {each.claim_id: _count(bench, words, each) for each in claims}
-    return bench.page(request, "queries.html", *command, claims=claims, counts=counts, **live)
+    frozen = bench.keep(f"in rounds {wanted}", ROUNDS, lambda: frozen_posts(study, [wanted]))
+    in_rounds = ", ".join(f"{number} ({posts:,})" for number, posts in frozen.items())
+    return bench.page(
+        request, "queries.html", *command, claims=claims, counts=counts, in_rounds=in_rounds, **live
+    )
 
 
 def _count(bench: Bench, words: Words, claim: Claim) -> int | None:

@@ -27,7 +27,7 @@ class Reach:
     key: Path | None = None
 
     def check(self) -> None:
-        """Refuse what nobody could reach, or what would not be what it seems."""
+        """Refuse an address that people cannot open, and options that contradict each other."""
         if bool(self.certificate) != bool(self.key):
             raise InputError(
                 "a certificate and its key belong together", remedy="Give --certificate and --key"
@@ -100,10 +100,10 @@ class Reach:
 
     @property
     def warning(self) -> str:
-        """What the lead must know; empty if people come by https, or nobody does."""
+        """The warning for the lead; empty with https, and if only this computer can connect."""
         if self.is_secure or (self.is_loopback and not self.public):
             return ""
         return (
-            f"{self.base} is not encrypted: whoever shares the network can read posts and answers, and take over a link. "
+            f"{self.base} is not encrypted: anyone in the same network can read posts and answers, and take over a link. "
             "Use --certificate and --key, or a reverse proxy (--public)"
         )

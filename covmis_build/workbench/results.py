@@ -1,19 +1,17 @@
-"""The results: shares with their intervals, scores of systems, what a release still needs, and files to take away."""
+"""The results: shares with their intervals, and scores of systems."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from starlette.concurrency import run_in_threadpool
-from starlette.exceptions import HTTPException
-from starlette.responses import FileResponse, PlainTextResponse
+from starlette.responses import PlainTextResponse
 
 from covmis_build.errors import CovmisError
 from covmis_build.report.page import table_html
-from covmis_build.workbench.bench import ROUNDS, TABLES, Bench, bench_of, blocks_of
+from covmis_build.workbench.bench import ROUNDS, TABLES, bench_of, blocks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -23,14 +21,10 @@ if TYPE_CHECKING:
     from covmis_build.study.study import Study
 
 BASED_ON = (*TABLES, *ROUNDS, "annotation/recall/*/*", "annotation/relabel/*/*", "data/release/checksums.txt")
-FILES = ("data/release/**/*", "annotation/*/*/report.*", "annotation/*/summary.*")
-"""What can be taken away: the release, and reports on agreement."""
-TO_SEND = ("annotation/*/*/sheets/*", "annotation/*/*/guideline.md")
-"""What a round sends to people; its page offers these."""
 
 
 def results(request: Request) -> Response:
-    """Shares by claim and over time, the release's checks, and files."""
+    """Shares by claim and over time, and scores."""
     from covmis_build.study.estimate import COUNTED
 
     bench, asked = bench_of(request), request.query_params
@@ -52,7 +46,7 @@ def results(request: Request) -> Response:
         shown["months"] = {name: _rows(rows, "month", name) for name in labels}
     except CovmisError as error:
         shown["problem"] = str(error)
-    systems = {path.stem: path for what, path in bench.dropped.items() if what != "claims"}
+    systems = {path.stem: path for what, path in bench.dropped.items() if what.startswith("predictions ")}
     if systems:
         try:
             scores = bench.keep(
@@ -72,9 +66,7 @@ def results(request: Request) -> Response:
         label=label,
         of=of,
         estimands=COUNTED,
-        released=bench.keep(f"release {sorted(stages.items())}", BASED_ON, study.check_release),
         current=all(stages.values()),
-        files=[(name, path.stat().st_size) for name, path in files_of(bench).items()],
         **shown,
     )
 
@@ -105,20 +97,3 @@ def _rows(shares: pd.DataFrame, scope: str, label: str = "") -> list[Any]:
     rows = shares[shares["scope"] == scope]
     rows = rows[rows["label"] == label] if label else rows
     return list(rows.sort_values("name", kind="stable").itertuples(index=False))
-
-
-def files_of(bench: Bench, patterns: Sequence[str] = FILES) -> dict[str, Path]:
-    """The files that can be taken away, by their paths in the study; a link that leads elsewhere is none of them."""
-    folder = bench.folder.resolve()
-    found = (path for pattern in patterns for path in sorted(folder.glob(pattern)) if path.is_file())
-    return {
-        path.relative_to(folder).as_posix(): path for path in found if path.resolve().is_relative_to(folder)
-    }
-
-
-def download(request: Request) -> Response:
-    """One of these files."""
-    path = files_of(bench_of(request), (*FILES, *TO_SEND)).get(request.path_params["name"])
-    if path is None:
-        raise HTTPException(404)
-    return FileResponse(path, filename=path.name)

@@ -11,6 +11,8 @@ from covmis_build.study.discard_round import done_in, is_last
 from covmis_build.study.open_round import guideline_html
 from covmis_build.study.relabel import is_wanted
 from covmis_build.study.status import claims_to_open
+from covmis_build.study.verbs import VERBS
+from covmis_build.workbench.answers import PEOPLE, returned
 from covmis_build.workbench.bench import ROUNDS, Bench, back_to, bench_of, form_of
 
 if TYPE_CHECKING:
@@ -71,6 +73,9 @@ def rounds(request: Request) -> Response:
         last=is_last(study, folder),
         worked=bool(bench.keep(f"work {number}", ROUNDS, partial(done_in, folder))),
         relabel=bench.keep("relabel", (*ROUNDS, "study.toml"), partial(is_wanted, study)),
+        returned=[] if folder.sealed else returned(bench, round_, asked),
+        people=asked.get(PEOPLE, ""),
+        as_it_stands=VERBS["round pull"].parameters["as_it_stands"],
         target=study.settings.annotation.target,
         channel=channel,
     )

@@ -22,7 +22,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 
 from covmis_build.errors import CovmisError, InputError, InUse
-from covmis_build.study.links import note_visit, rounds_of, whose
+from covmis_build.study.links import language_of_pages, note_visit, rounds_of, whose
 from covmis_build.study.round import NoWork
 from covmis_build.workbench.bench import body_of
 from covmis_build.workbench.guard import READING, with_headers
@@ -35,18 +35,13 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import Receive, Scope, Send
 
+    from covmis_build.annotation.languages import Language
     from covmis_build.study.study import Study
     from covmis_build.workbench.bench import Bench
     from covmis_build.workbench.reach import Reach
 
 DAYS = 90
 """How long a browser remembers whose link it opened."""
-UNKNOWN = "This link is not known. Open it as you got it, to the last letter; or ask for a new one."
-CLOSED = "This link was closed. Ask whoever leads the study for a new one."
-NO_LINK = "Open the link that you got: this browser does not know whose it is."
-ANOTHERS = "This browser has meanwhile opened the link of another person. Open your own link again; your answers are kept here"
-BUSY = "The study is busy"
-BROKEN = "the study cannot record answers now. Tell whoever leads the study"
 
 
 class Team:
@@ -57,7 +52,7 @@ class Team:
         self.wrong = WrongSecrets()
         self.inbox = Inbox(bench)
         self.troubles: list[str] = []
-        """What the lead must hear of: the last refusals that are none of the annotators' doing."""
+        """Recent failures that the lead must know: annotators did not cause them."""
         self._seen: set[tuple[str, str]] = set()
         """Who came from where since the server runs: a line of the visits each."""
         self.app = Starlette(
@@ -69,7 +64,7 @@ class Team:
                 Route("/work/{annotator}/{number}", self.page),
                 Route("/work/{annotator}/{number}", self.save, methods=["POST"]),
             ],
-            exception_handlers={CovmisError: self._refused, HTTPException: _missing},
+            exception_handlers={CovmisError: self._refused, HTTPException: self._missing},
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -101,12 +96,12 @@ class Team:
         """Give the cookie for the secret."""
         secret, address = (await body_of(request)).strip(), _address(request)
         if wait := self.wrong.wait(address):
-            return _later(wait)
+            return self._later(wait)
         link = await run_in_threadpool(whose, self._study, secret)
         if link is None:
             return await run_in_threadpool(self._guessed, address)
         if link.closed_at:
-            return PlainTextResponse(CLOSED, 410)
+            return PlainTextResponse(self._closed, 410)
         await run_in_threadpool(self._came, link.annotator, address)
         answer = PlainTextResponse("/work")
         answer.set_cookie(
@@ -156,6 +151,14 @@ class Team:
         return JSONResponse(taken.to_dict())
 
     @property
+    def _t(self) -> Language:
+        return language_of_pages(self._study)
+
+    @property
+    def _closed(self) -> str:
+        return self._t("This link was closed. Ask the person who leads the study for a new one.")
+
+    @property
     def _study(self) -> Study:
         return self.bench.study
 
@@ -163,17 +166,25 @@ class Team:
         """Whose link this browser has opened, or what to answer instead; `named` is who it must be."""
         address, secret = _address(request), request.cookies.get(self.reach.cookie, "")
         if not secret:
-            return self._turned_away(request, NO_LINK, 401)
+            return self._turned_away(
+                request, self._t("Open the link that you got: this browser does not know whose it is."), 401
+            )
         link = whose(self._study, secret)
         if link is None or (link.annotator, address) not in self._seen:
             if wait := self.wrong.wait(address):
-                return _later(wait)
+                return self._later(wait)
             if link is None:
                 return self._guessed(address)
         if link.closed_at:
-            return self._turned_away(request, CLOSED, 410)
+            return self._turned_away(request, self._closed, 410)
         if named not in {"", link.annotator}:
-            return self._turned_away(request, ANOTHERS, 403)
+            return self._turned_away(
+                request,
+                self._t(
+                    "This browser has meanwhile opened the link of another person. Open your own link again; your answers are kept here"
+                ),
+                403,
+            )
         self._came(link.annotator, address)
         return link.annotator
 
@@ -185,7 +196,12 @@ class Team:
     def _guessed(self, address: str) -> Response:
         if self.wrong.count(address):
             note_visit(self._study, "", address, "locked out after wrong links")
-        return PlainTextResponse(UNKNOWN, 403)
+        return PlainTextResponse(
+            self._t(
+                "This link is not known. Open it as you got it, to the last letter; or ask for a new one."
+            ),
+            403,
+        )
 
     def _turned_away(self, request: Request, why: str, code: int) -> Response:
         if request.method in READING:
@@ -194,39 +210,44 @@ class Team:
 
     def _render(self, template: str, **context: object) -> str:
         title = self._study.settings.title
-        html: str = self.bench.templates.get_template(template).render(title=title, study=title, **context)
+        html: str = self.bench.templates.get_template(template).render(
+            title=title, study=title, t=self._t, **context
+        )
         return html
 
     def _refused(self, request: Request, error: Exception) -> Response:
         """What the library refuses. Its words are the lead's; annotators hear what concerns them."""
         del request
         if isinstance(error, NoWork):
-            return PlainTextResponse(error.problem, 409)
+            return PlainTextResponse(self._t(error.message, **error.values), 409)
         if isinstance(error, InUse):
-            return PlainTextResponse(BUSY, 503, {"retry-after": "2"})
+            return PlainTextResponse(self._t("The study is busy"), 503, {"retry-after": "2"})
         if isinstance(error, InputError) and error.problem in {
             "no answers of the page",
             "a form of more than 1 MB",
         }:
-            return PlainTextResponse(str(error), 400)
+            return PlainTextResponse(
+                self._t("The study cannot read these answers. Load the page again."), 400
+            )
         self.troubles = [*self.troubles[-4:], self.bench.sentence_of(error)]
-        return PlainTextResponse(BROKEN, 500)
+        return PlainTextResponse(
+            self._t("the study cannot record answers now. Tell the person who leads the study"), 500
+        )
 
+    def _missing(self, request: Request, error: Exception) -> Response:
+        del request
+        code = error.status_code if isinstance(error, HTTPException) else 500
+        return PlainTextResponse(self._t("There is no such page."), code)
 
-def _missing(request: Request, error: Exception) -> Response:
-    del request
-    return PlainTextResponse(
-        "There is no such page.", error.status_code if isinstance(error, HTTPException) else 500
-    )
-
-
-def _later(seconds: float) -> Response:
-    minutes = max(1, round(seconds / 60))
-    return PlainTextResponse(
-        f"Too many wrong links came from your network. Try again in {minutes} min",
-        429,
-        {"retry-after": str(round(seconds) + 1)},
-    )
+    def _later(self, seconds: float) -> Response:
+        minutes = max(1, round(seconds / 60))
+        return PlainTextResponse(
+            self._t(
+                "Too many wrong links came from your network. Try again in {minutes} min", minutes=minutes
+            ),
+            429,
+            {"retry-after": str(round(seconds) + 1)},
+        )
 
 
 def _address(request: Request) -> str:

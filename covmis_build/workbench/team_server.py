@@ -1,4 +1,4 @@
-"""The server of the annotators' links: beside the workbench, at a port of its own, with limits on what a stranger can take."""
+"""The server of the annotators' links, at a port of its own, with limits on the requests of strangers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ARRIVING = 30.0
 """Seconds within which a whole request has to arrive."""
 CONNECTIONS = 800
-"""At once; more are told to come back."""
+"""Connections at once; further ones get status 503."""
 ENDING = 10.0
 """Seconds that it is waited for at the end."""
 
@@ -95,7 +95,7 @@ class TeamServer:
             self.team,
             http=_Timed,
             ws="none",
-            log_level="error",  # what strangers send is no news
+            log_level="error",  # requests of strangers are not worth a line each
             server_header=False,
             proxy_headers=bool(reach.public),  # only then a proxy on this machine says who asks
             limit_concurrency=CONNECTIONS,
@@ -135,7 +135,7 @@ class TeamServer:
 
 
 def serve_links(bench: Bench, reach: Reach, number: str = "") -> ServedLinks:
-    """Send a round by links, and serve them beside the workbench. Who has no link gets one, which is shown this once."""
+    """Send a round by links, and serve them in the workbench's process. Annotators without a link get one, which is shown only now."""
     if bench.team and bench.team.is_at_work:
         raise InputError(f"links are served at {bench.team.reach.base} already", remedy="End that first")
     study = bench.study
@@ -174,7 +174,7 @@ def own_address() -> str:
     """This machine's address in its network, as far as it knows one; nothing is sent to find out."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
         try:
-            asking.connect(("192.0.2.1", 9))  # an address that nobody has
+            asking.connect(("192.0.2.1", 9))  # an address reserved for documentation
         except OSError:
             return ""
         return str(asking.getsockname()[0])

@@ -1,4 +1,4 @@
-"""Who guesses secrets has to wait: after some wrong ones from a network, nobody new gets in from there for a while."""
+"""Lock out networks that try wrong secrets: for a while no further link can be opened from there."""
 
 from __future__ import annotations
 

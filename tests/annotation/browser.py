@@ -95,7 +95,7 @@ class Browser:
                 key, code.removeprefix("Shift+"), code.startswith("Shift+"),
             )  # fmt: skip
 
-    def wait(self, script: str, seconds: float = 600):
+    def wait(self, script: str, seconds: float = 300):
         """Wait until this returns something true; that."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
@@ -103,7 +103,8 @@ class Browser:
                 if found := self.run(script):
                     return found
             time.sleep(0.1)
-        raise AssertionError(f"never came true: {script}")
+        shown = self.run("return document.body ? document.body.innerText : ''")
+        raise AssertionError(f"never came true: {script}\nThe page shows: {shown[:1000]}")
 
     def requests(self) -> list[str]:
         """The addresses that the page has asked for since the last call."""

@@ -19,8 +19,9 @@ LINE = re.compile(r"^(?:\$ )?(covmis .*)$", re.MULTILINE)
 
 def documented(text: str) -> list[str]:
     """The commands in the fenced blocks of a page."""
-    blocks = re.findall(r"```(?:console|text)?\n(.*?)```", text, re.DOTALL)
-    return [command for block in blocks for command in LINE.findall(block)]
+    blocks = re.findall(r"^ *```([\w{}-]*).*?\n(.*?)^ *```$", text, re.DOTALL | re.MULTILINE)
+    shown = [block for kind, block in blocks if kind in {"", "console", "text"}]
+    return [command for block in shown for command in LINE.findall(block)]
 
 
 def parsed(command: str) -> None:

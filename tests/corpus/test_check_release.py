@@ -98,13 +98,13 @@ def test_what_the_release_does_not_tell_is_named(folder, change):
 
 def test_it_is_named_wherever_the_release_is_spoken_of(folder):
     assert covmis(folder, "release", "--check")["differences"] == []
-    assert "is what the study is now" in client_of(open_study(folder)).get("/results").text
+    assert "is what the study is now" in client_of(open_study(folder)).get("/release").text
     relabel(folder)
     told = "2 posts have another final label"
     assert told in covmis(folder, "release", "--check", fails=1)["differences"][0]
     assert any(told in note for note in covmis(folder, "status")["notes"])
     client = client_of(open_study(folder))
-    for page in ("/", "/results"):
+    for page in ("/", "/release"):
         assert told in client.get(page).text
     open_study(folder).release(deposit=True)
     assert covmis(folder, "release", "--check")["differences"] == []

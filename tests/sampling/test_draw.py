@@ -263,7 +263,9 @@ def test_a_two_phase_claim_is_topped_up_again_and_again(make_items):
 
 def test_two_phase_draws_of_different_posts_are_refused(make_items):
     first = draw(make_items({"1": {"keywords": 50}}), design="two_phase").sample
-    with pytest.raises(InputError, match="nobody knows the probabilities of both two-phase draws"):
+    with pytest.raises(
+        InputError, match="the probabilities of two such two-phase draws together are not known"
+    ):
         draw(make_items({"1": {"keywords": 80}}), first, design="two_phase", per_claim=30)
 
 

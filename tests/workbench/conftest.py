@@ -17,6 +17,7 @@ import pytest
 
 import covmis_build as covmis
 from covmis_build.workbench.app import application
+from tests.annotation import small
 
 with warnings.catch_warnings():  # it asks for httpx2, which is httpx under another name
     warnings.simplefilter("ignore")
@@ -38,6 +39,14 @@ def client_of(study, *, read_only=False, greeted=True) -> TestClient:
     if greeted:
         client.get(guard.entrance.address())
     return client
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A study with an opened round that is not sent."""
+    small.study(tmp_path / "s")
+    small.covmis(tmp_path / "s", "round", "open")
+    return tmp_path / "s"
 
 
 @pytest.fixture(scope="session")

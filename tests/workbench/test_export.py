@@ -12,7 +12,7 @@ from tests.annotation.browser import Browser
 from tests.workbench.conftest import HOSTILE, client_of
 
 PAGES = (
-    "overview", "posts?q=garlic", "claims", "queries/a", "flow", "flow?step=words", "story/a", "plan", "rounds", "results",
+    "overview", "posts?q=garlic", "claims", "queries/a", "flow", "flow?step=words", "story/a", "plan", "rounds", "results", "release",
 )  # fmt: skip
 
 

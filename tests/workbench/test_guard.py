@@ -6,7 +6,6 @@ import http.client
 import json
 import os
 import re
-import time
 from pathlib import Path
 
 import httpx
@@ -27,9 +26,13 @@ PAGES = (
     "/flow?step=words",
     "/story/a",
     "/plan",
+    "/guideline",
     "/rounds",
     "/links",
     "/results",
+    "/release",
+    "/recall",
+    "/purge",
     "/session",
 )
 WITHOUT_COOKIE = {"cookie": ""}
@@ -65,7 +68,7 @@ WITHOUT_COOKIE = {"cookie": ""}
         ("GET", "/posts?file=/etc/passwd", {}, 400),
         ("GET", "/plan?posts=1e9", {}, 400),
         ("GET", "/plan?share=nan", {}, 400),
-        ("POST", "/start/purge", {}, 400),
+        ("POST", "/start/model", {}, 400),
         ("POST", "/start/round-open%20--study%20x", {}, 400),
     ],
 )
@@ -101,7 +104,8 @@ def test_a_code_becomes_a_cookie_once_and_in_its_time(study):
     client.cookies.clear()
     assert client.get(address).status_code == 401
     assert told == [], "the last one that was printed works still"
-    client.entrance._clock = lambda: time.monotonic() + 601
+    later = client.entrance._clock() + 601
+    client.entrance._clock = lambda: later
     assert client.get(late).status_code == 401
     (new,) = told
     assert client.get(late).status_code == 401
@@ -147,6 +151,7 @@ def test_another_account_of_the_machine_gets_nothing(study, tmp_path):
 
 def as_nobody(place, port):
     """What a process of another account gets of the file and the server."""
+    "localhost".encode("idna")  # load the codec now: the other account cannot read root's Python
     reading, writing = os.pipe()
     if not (child := os.fork()):
         try:
@@ -164,6 +169,7 @@ def as_nobody(place, port):
             os.write(writing, json.dumps(answers).encode())
         finally:
             os._exit(0)
+    os.close(writing)  # without this, a child that failed is waited for for ever
     os.waitpid(child, 0)
     return json.loads(os.read(reading, 1 << 16))
 

@@ -9,17 +9,9 @@ import httpx
 import pytest
 
 from covmis_build.study.study import open_study
-from tests.annotation.small import covmis, study
 from tests.workbench.conftest import client_of
 from tests.workbench.team import shown
 from tests.workbench.test_label import answer
-
-
-@pytest.fixture
-def folder(tmp_path):
-    study(tmp_path)
-    covmis(tmp_path, "round", "open")
-    return tmp_path
 
 
 @pytest.fixture

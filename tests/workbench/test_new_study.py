@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 import covmis_build as covmis
+from covmis_build.claims.lists import claim_texts
 from covmis_build.workbench import posts
 from covmis_build.workbench.app import application
 from tests.own_posts import write_own
@@ -139,6 +140,59 @@ def test_a_list_of_claims_is_mended_by_choosing(study, tmp_path):
     assert "Garlic cures the virus" in rows
     assert "Lemons cure it" in client.get("/queries").text, "the posts need not be read again by hand"
     assert client.post("/claims", data={}).status_code == 400
+
+
+def test_a_list_whose_columns_are_not_recognised_offers_them(study):
+    client = client_of(study)
+    rows = "".join(f"{at},大蒜可以治愈新冠病毒{at}{HOSTILE},真\n" for at in range(4))
+    client.put("/claims/list.csv", content=f"编号,说法,判断\n{rows}".encode())
+    page = client.get("/claims").text
+    assert "Say above which column holds the claims" in page
+    assert str(client.bench.dropped["claims"].parent) not in page, "no path of the machine"
+    for column in ("编号", "说法", "判断"):
+        assert f'name="as:{column}"' in page
+    chosen = {"as:编号": "", "as:说法": "text", "as:判断": ""}
+    live = client.get("/claims", params=chosen, headers={"x-part": "live"}).text
+    assert "<b>4 claims</b>" in live
+    assert HOSTILE not in live
+    client.post("/claims", data=chosen)
+    assert study.places.claims_csv.read_text("utf-8-sig").count("大蒜可以治愈新冠病毒") == 4
+    assert "text=说法" in client.get("/session").text
+
+
+def test_claims_are_typed_and_edited_and_two_tabs_take_nothing_back(study):
+    client = client_of(study)
+    assert (
+        "2 claims added"
+        in client.post("/claim", data={"texts": f"Lemons{HOSTILE}\r\n\r\n Tea  cures it. "}).text
+    )
+    assert list(claim_texts(study.places.claims_csv).items())[2:] == [
+        ("claim-0001", f"Lemons{HOSTILE}"),
+        ("claim-0002", "Tea cures it."),
+    ]
+    again = client.post("/claim", data={"texts": "Tea cures it."})
+    assert (again.status_code, "text of claim claim-0002 already" in again.text) == (400, True)
+    assert client.post("/claim", data={"texts": " \n"}).status_code == 400
+    form = {"text": "Tea cures the virus.", "shown": "Tea cures it."}
+    assert (
+        "claim-0002: Tea cures the virus. (was Tea cures it.)"
+        in client.post("/claim/claim-0002", data=form).text
+    )
+    late = client.post("/claim/claim-0002", data={"text": "Tea heals.", "shown": "Tea cures it."})
+    assert (late.status_code, "has changed since: Tea cures the virus." in late.text) == (400, True)
+    assert claim_texts(study.places.claims_csv)["claim-0002"] == "Tea cures the virus."
+    assert "text: was Tea cures it." in study.places.claims_csv.read_text("utf-8-sig")
+    assert client.post("/claim/nobody", data=form).status_code == 404
+    assert client.post("/claim/a", data={"text": "Tea cures the virus."}).status_code == 400, (
+        "another claim has it"
+    )
+    script = client.get("/session/session.sh").text
+    assert "covmis claims edit claim-0002 'Tea cures the virus.'" in script
+    study.run(workers=1)
+    study.open_round()
+    page = client_of(study).get("/queries/a").text
+    count = (study.round().items["claim_id"] == "a").sum()
+    assert f"Posts of this claim in rounds: 001 ({count})" in page
 
 
 def test_settings_are_written_one_by_one_and_wrong_ones_refused(study):

@@ -264,6 +264,34 @@ def test_two_tabs_with_the_same_settings_take_nothing_back(client, study):
     study.change(title=title, seed=seed, cleaning={"minimum_words": words})
 
 
+def test_two_tabs_with_the_same_guideline_take_nothing_back(client, study):
+    def shown():
+        return re.search(r'name="version" value="([^"]*)"', client.get("/guideline").text)[1]
+
+    path, text = study.places.guideline, f"favor: {HOSTILE}\nagainst: denies it\nneither: all else\n"
+    first, second = shown(), shown()
+    assert (
+        "Saved."
+        in client.post("/guideline", data={"text": text.replace("\n", "\r\n"), "version": first}).text
+    )
+    assert path.read_text("utf-8") == text
+    page = client.post("/guideline", data={"text": f"{text}asks: a question", "version": second})
+    assert (page.status_code, path.read_text("utf-8")) == (400, text)
+    assert "was changed elsewhere" in page.text
+    assert "+asks: a question" in page.text
+    assert HOSTILE not in page.text
+    again = re.search(r'name="version" value="([^"]*)"', page.text)[1]
+    path.write_text("neither: edited in an editor\n")
+    assert client.post("/guideline", data={"text": text, "version": again}).status_code == 400
+    assert path.read_text() == "neither: edited in an editor\n"
+    page = client.get("/guideline").text
+    assert "until each label is defined: favor, against" in page
+    assert list(study.check_guideline().undefined) == ["favor", "against"]
+    assert client.post("/guideline", data={"text": " ", "version": shown()}).status_code == 400
+    client.post("/guideline", data={"text": text, "version": shown()})
+    assert f"study.set_guideline({text!r})" in client.get("/session/session.py").text
+
+
 def test_words_are_searched_in_what_was_read(client, study):
     found = study.try_queries("garlic -yes", samples=0).queries[0].posts
     page = client.get("/posts", params={"q": "garlic -yes"}).text
@@ -341,3 +369,37 @@ def test_files_and_claims_are_taken_out_where_they_are_shown(client, study):
     assert press(client, "/posts", "Remove the file").state == "done"
     assert not (study.places.folder / "data/archive/posts.jsonl").exists()
     assert "covmis posts remove" in client.get("/session").text
+
+
+def test_a_purge_says_what_is_left_until_nothing_is(client, study):
+    post, own = study.posts["post_id"].iloc[0], study.places.folder / "notes.txt"
+    own.write_text(f"about {post}")
+    assert "The list is empty" in client.get("/purge").text
+    client.post("/start/purge", data={"posts": f"{post}\r\n", "back": "/purge"})
+    assert wait_for(client.bench.jobs).state == "problems"
+    assert client.bench.jobs.last.command == f"covmis purge {post}"
+    page = client.get("/purge").text
+    assert "something is left to do" in page
+    assert "notes.txt" in page
+    assert "1 on the list" in page
+    own.unlink()
+    assert press(client, "/purge", "Delete").state == "done"
+    page = client.get("/purge").text
+    assert "something is left to do" not in page
+    assert (
+        f'"{post.removeprefix("x:")}"' not in (study.places.folder / "data/archive/posts.jsonl").read_text()
+    )
+
+
+def test_recall_is_planned_with_the_command_s_own_fields(client, study):
+    page = client.get("/recall").text
+    for name, least in (("labels", 1), ("depth", 1)):
+        assert re.search(rf'type="number" step="1" min="{least}" id="recall-plan-{name}"', page)
+    assert client.post("/start/recall-plan", data={"labels": "many"}).status_code == 400
+    client.post("/start/recall-plan", data={"labels": "20", "back": "/recall"})
+    job = wait_for(client.bench.jobs)
+    assert job.command == "covmis recall plan --labels 20"
+    page = client.get("/recall").text
+    assert all(line in html.unescape(page) for line in job.lines)
+    assert "What it said" in page
+    assert "study.recall().plan(labels=20)" in client.get("/session/session.py").text

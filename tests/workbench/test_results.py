@@ -1,4 +1,4 @@
-"""The results page: the library's own estimates, what a release still needs, and no file but those that are offered."""
+"""The results page: the library's own estimates, and scores of predictions that are not kept."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from covmis_build.evaluation.rendering import bounded
 from covmis_build.study.labelled import labelled_items
 from covmis_build.study.study import open_study
 from covmis_build.workbench.figures import over_time
-from tests.annotation.small import covmis, forge, label_both, pushed, study
+from tests.annotation.small import covmis, label_both, pushed, study
 from tests.workbench.conftest import client_of
 
 
@@ -91,49 +91,6 @@ def test_a_refusal_is_said_and_not_kept(labelled, tmp_path):
     assert "No round has been opened yet" in client.get("/results").text
     covmis(tmp_path / "empty", "round", "open")
     assert "No round has been opened yet" not in client.get("/results").text
-
-
-def test_the_checks_are_those_of_the_checklist(labelled):
-    labelled = labelled.change(release={"contact": "a@example.org"})
-    checks = {check.what: check.passed for check in labelled.check_release().checks}
-    assert (checks["a contact"], checks["a licence"], checks["round 001 is sealed"]) == (True, False, False)
-    client = client_of(labelled)
-    assert "Round 001 is not sealed: <code>covmis round seal</code>" in client.get("/results").text
-    labelled.round().seal()
-    assert "Round 001 is sealed" in client.get("/results").text
-    forge(labelled.round().folder, 9, "neither")
-    assert not {check.what: check.passed for check in labelled.check_release().checks}[
-        "no sealed round was changed"
-    ]
-    assert "Sealed rounds that changed: 001" in client.get("/results").text
-    assert '<button class="main" disabled>Write the release' in client.get("/results").text
-
-
-def test_only_offered_files_are_given_away(labelled):
-    client = client_of(labelled)
-    labelled.round().report()
-    page = client.get("/results").text
-    name = "annotation/rounds/001/report.html"
-    assert f'href="/file/{name}"' in page
-    answer = client.get(f"/file/{name}")
-    assert answer.content == (labelled.places.folder / name).read_bytes()
-    assert answer.headers["content-disposition"] == 'attachment; filename="report.html"'
-    secret = labelled.places.folder.parent / "secret"
-    secret.write_text("secret")
-    labelled.places.release.mkdir(parents=True)
-    (labelled.places.release / "out").symlink_to(secret)
-    (labelled.places.release / "<b>&.csv").write_text("x")
-    page = client.get("/results").text
-    assert "release/out" not in page
-    assert "&lt;b&gt;&amp;.csv" in page
-    assert client.get("/file/data/release/%3Cb%3E&.csv").text == "x"
-    for path in (
-        "data/release/out",
-        "annotation/rounds/001/labels.parquet",
-        f"{name}/../labels.parquet",
-        "study.toml",
-    ):
-        assert client.get(f"/file/{path}").status_code == 404
 
 
 def test_predictions_are_scored_as_by_the_library_and_not_kept(labelled):

@@ -10,7 +10,7 @@ import pytest
 from covmis_build import storage
 from covmis_build.study.status import claims_to_open
 from covmis_build.study.study import open_study
-from tests.annotation.small import covmis, label_both, study
+from tests.annotation.small import covmis, fill, label_both, rows_of, study
 from tests.workbench.conftest import HOSTILE, client_of
 from tests.workbench.test_pages import press, wait_for
 
@@ -183,3 +183,69 @@ def test_a_round_without_labels_is_taken_back(tmp_path):
     assert press(client, "/rounds", "Take the round back").state == "done"
     assert open_study(tmp_path).rounds == []
     assert not (tmp_path / "annotation/discarded").exists()
+
+
+def test_a_sheet_that_came_back_is_shown_and_then_recorded(tmp_path):
+    study(tmp_path)
+    covmis(tmp_path, "round", "open")
+    covmis(tmp_path, "round", "push")
+    round_ = open_study(tmp_path).round()
+    client, sheet = client_of(round_.study), round_.folder.sheets / "a1.csv"
+    fill(sheet, lambda row: "favor" if row["item_id"].endswith("3") else "maybe")
+    body = sheet.read_bytes()
+    fill(sheet, lambda _: "")
+    answer = client.put("/rounds/1/answers/a1%20final.csv", content=body)
+    assert re.fullmatch(r"/rounds/001\?file=covmis-\w+#returned", answer.text), (
+        "another address: the browser loads it"
+    )
+    page = client.get("/rounds/001").text
+    answers, asked = 2, len(round_.folder.asked())
+    assert f"{answers} answers can be used, " in page
+    assert "as_it_stands" in page
+    assert round_.labels.empty, "a look records nothing"
+    assert asked > answers
+    assert (
+        client_of(round_.study, read_only=True).put("/rounds/001/answers/a1.csv", content=body).status_code
+        == 403
+    )
+    client.post("/rounds/001/answers", data={"file": "a1 final.csv", "ours": "yes", "do": "record"})
+    assert list(round_.labels["label"]).count("favor") == answers
+    assert "covmis round pull 'a1 final.csv' --round 001" in client.get("/session/session.sh").text
+    assert "a1 final.csv" not in client.get("/rounds").text
+    assert (
+        client.post("/rounds/001/answers", data={"file": "a1 final.csv", "do": "record"}).status_code == 400
+    )
+
+
+def test_labels_of_another_tool_ask_who_is_who_and_a_sealed_round_is_reopened(tmp_path):
+    study(tmp_path)
+    covmis(tmp_path, "round", "open")
+    covmis(tmp_path, "round", "push")
+    round_ = open_study(tmp_path).round()
+    client = client_of(round_.study)
+    items = sorted(row["item_id"] for row in rows_of(round_.folder.sheets / "a1.csv"))
+    rows = [f"{item},{who}{HOSTILE},favor" for item in items for who in ("eva", "tom")]
+    client.put(
+        "/rounds/001/answers/labels.csv", content="\n".join(["item_id,annotator,label", *rows]).encode()
+    )
+    page = client.get("/rounds/001").text
+    assert "Which annotators are" in page
+    assert HOSTILE not in page
+    assert str(client.bench.dropped["answers 001 labels.csv"].parent) not in page
+    people = f"eva{HOSTILE}=a1\r\ntom{HOSTILE}=a2"
+    page = client.get("/rounds/001", params={"people": people}).text
+    assert f"A1: favor {len(items)}" in page
+    assert round_.labels.empty
+    client.post("/rounds/001/answers", data={"file": "labels.csv", "people": people, "do": "record"})
+    assert len(round_.labels) == 2 * len(items)
+    assert "covmis round import" in client.get("/session/session.sh").text
+    round_.seal()
+    page = client.get("/rounds/001").text
+    assert "Files that came back" not in page
+    refused = client.post("/start/round-reopen", data={"items": " ", "reason": "x", "round": "001"})
+    assert (refused.status_code, client.bench.jobs.last) == (400, None), "it names no post"
+    form = {"items": f"{items[1]}\r\n{items[2]}", "reason": "both misread it", "round": "001"}
+    client.post("/start/round-reopen", data=form)
+    assert wait_for(client.bench.jobs).state == "done"
+    assert sorted(open_study(tmp_path).round("001").folder.reopened) == items[1:3]
+    assert "--reason 'both misread it'" in client.get("/session/session.sh").text

@@ -15,7 +15,7 @@ from covmis_build import storage
 from covmis_build.annotation.label_lines import read as lines_of
 from covmis_build.study.study import open_study
 from tests.annotation.browser import Browser
-from tests.annotation.small import covmis, study
+from tests.annotation.small import covmis
 from tests.workbench.team import serving, shown
 from tests.workbench.test_in_chromium import console
 from tests.workbench.test_label import answer
@@ -23,13 +23,6 @@ from tests.workbench.test_label import answer
 WORK = "/work/a1/001"
 SAVED = "return document.body.dataset.saved === 'yes'"
 ANSWERED = "return document.getElementById('answered').textContent"
-
-
-@pytest.fixture
-def folder(tmp_path):
-    study(tmp_path / "s")
-    covmis(tmp_path / "s", "round", "open")
-    return tmp_path / "s"
 
 
 def counting(folder, number="001", who="a1") -> dict[str, str]:
@@ -208,7 +201,9 @@ def test_on_a_phone_answers_outlive_the_connection_the_page_and_the_server(folde
                 uploadThroughput=0,
             )
             browser.press(*"1" * (count - 3))
-            browser.wait(lost)
+            browser.wait(
+                f"return document.getElementById('lost').textContent.includes(': {count - 3} answers wait')"
+            )
             browser.kill()  # a flat battery, while there was no connection
             browser = Browser(tmp_path / "downloads", tmp_path / "profile")
             browser.size(390, 800)

@@ -18,7 +18,7 @@ from covmis_build.workbench import team_server
 from covmis_build.workbench.bench import Bench
 from covmis_build.workbench.reach import Reach
 from covmis_build.workbench.team import Team
-from tests.annotation.small import HOSTILE, covmis, study
+from tests.annotation.small import HOSTILE
 from tests.workbench.conftest import TestClient
 from tests.workbench.team import serving, shown
 from tests.workbench.test_attacks import many_files  # noqa: F401 - a fixture
@@ -26,13 +26,6 @@ from tests.workbench.test_label import answer
 
 WORK = "/work/a1/001"
 BASE = "http://127.0.0.1:8555"
-
-
-@pytest.fixture
-def folder(tmp_path):
-    study(tmp_path / "s")
-    covmis(tmp_path / "s", "round", "open")
-    return tmp_path / "s"
 
 
 @pytest.fixture

@@ -190,7 +190,9 @@ def test_a_new_study_from_posts_that_nobody_here_made(browser, tmp_path, data_ho
         lead.start("Seal")
         assert shown_shares(lead) == shares_of(folder)
         lead.go("/")
+        lead.click("Go to the release")
         lead.start("Write the release")
+        lead.start("Verify the release")
         assert [url for url in browser.requests() if not url.startswith((lead.base, "data:"))] == []
         scripts = scripts_of(lead, tmp_path)
         assert console(browser) == []

@@ -29,13 +29,14 @@ from covmis_build.annotation.answers import (
 )
 from covmis_build.annotation.frozen_items import by_item
 from covmis_build.annotation.guideline import as_html
+from covmis_build.annotation.languages import ENGLISH
 from covmis_build.annotation.round_folder import sheets_of
 from covmis_build.characters import whole_in_json
 from covmis_build.errors import InputError
 from covmis_build.files.contents import bytes_of
 from covmis_build.report.direction import direction
 from covmis_build.report.page import TEMPLATES, render
-from covmis_build.text.shown import shown_parts
+from covmis_build.text.shown import HEADINGS, shown_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from covmis_build.annotation.languages import Language
     from covmis_build.options import Labels
     from covmis_build.records import Label
 
@@ -80,6 +82,7 @@ def offline_page(  # noqa: PLR0913 - each is something that the page shows or do
     *,
     title: str,
     guideline: str,
+    t: Language = ENGLISH,
     part: str = "",
     save: str = "",
     back: str = "",
@@ -92,10 +95,13 @@ def offline_page(  # noqa: PLR0913 - each is something that the page shows or do
     it is an annotator's own; otherwise the workbench shows it to the lead.
     """
     rows = by_item(frozen)
+    script = "".join((TEMPLATES / name).read_text("utf-8") for name in ("keys.js", "offline.js"))
     data = {
         "format": FORMAT,
         "round": number,
         "annotator": annotator,
+        "language": t.code,
+        "words": t.words_of(script) | {heading: t(heading) for heading in HEADINGS},
         "file": f"{annotator}-{number}{part}.json",
         "labels": [
             {"label": label, "key": key, "subs": list(scheme.sub_labels.get(label, ()))}
@@ -108,11 +114,13 @@ def offline_page(  # noqa: PLR0913 - each is something that the page shows or do
         ],
         **({"save": save} if save else {}),
     }
-    script = "".join((TEMPLATES / name).read_text("utf-8") for name in ("keys.js", "offline.js"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    named = {"number": number, "annotator": annotator}
+    title_of_part = t("Round {number}, {annotator}, part {part}", part=part.removeprefix("-part-"), **named)
     return render(
         "offline.html",
-        title=f"Round {number}, {annotator}{part.replace('-part-', ', part ')}",
+        t=t,
+        title=title_of_part if part else t("Round {number}, {annotator}", **named),
         study=title,
         guideline=as_html(guideline),
         data=embedded(data),
@@ -205,14 +213,20 @@ def counting_instead(given: Mapping[str, dict[str, Any]], rows: Sequence[Any]) -
     )
 
 
-def why_not(answer: Answer, items: Mapping[str, Mapping[str, Any]], number: str, scheme: Labels) -> str:
+def why_not(
+    answer: Answer, items: Mapping[str, Mapping[str, Any]], number: str, scheme: Labels, t: Language
+) -> str:
     """Return why this answer is none to these items of a page; empty if it is."""
     if answer.item_id not in items:
-        return f"this post is not among {answer.annotator}'s posts of round {number}, or not any more"
+        return t(
+            "this post is not among {annotator}'s posts of round {number}, or not any more",
+            annotator=answer.annotator,
+            number=number,
+        )
     if answer.shown != items[answer.item_id]["shown"]:
-        return "the text of this post is another now: load the page again, and answer again"
+        return t("the text of this post is another now: load the page again, and answer again")
     if answer.label and not known_label(answer.label, scheme):
-        return f"'{answer.label[:40]}' is no label of round {number}"
+        return t("'{label}' is no label of round {number}", label=answer.label[:40], number=number)
     return ""
 
 

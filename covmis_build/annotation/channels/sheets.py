@@ -11,7 +11,8 @@ A sheet has one row per item, in the annotator's own order, and these columns:
     sub_label   to fill in; only if the scheme has sub-labels
     comment     optional
 
-A sheet may return with another separator, in another encoding, or as another program's workbook (xls, ods); columns that
+In a study whose annotators read Spanish, the headings are `etiqueta (label)` and so on, so that every sheet can be read
+whatever the language is today. A sheet may return with another separator, in another encoding, or as another program's workbook (xls, ods); columns that
 annotators do not need (context, sub_label, comment) may be missing or renamed. covmis
 refuses a row whose claim or post differs from the frozen one: sorting one column alone moves labels to other posts.
 The check reveals labels that were moved together with it, and whose sheet it is. In a workbook it is a formula that refers
@@ -43,8 +44,10 @@ from covmis_build.annotation.answers import (
     spans,
 )
 from covmis_build.annotation.channels.check_words import check_word, read_check
+from covmis_build.annotation.channels.headings import CHECK, FIXED, hints, titled, titles
 from covmis_build.annotation.channels.workbooks import Grid, as_cell, xlsx
 from covmis_build.annotation.frozen_items import by_item
+from covmis_build.annotation.languages import ENGLISH
 from covmis_build.errors import InputError, counted
 from covmis_build.files.columns import folded
 from covmis_build.files.contents import NOT_UTF8
@@ -60,6 +63,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from covmis_build.annotation.channels.check_words import Check, Owner
+    from covmis_build.annotation.languages import Language
     from covmis_build.files.reading import Sheet as Table
     from covmis_build.files.table import Mark
     from covmis_build.options import Labels
@@ -87,13 +91,6 @@ class Sheet:
 
 ROW = " row"
 """Key of a row's number. A column name cannot begin with a space."""
-FIXED = ("item_id", "claim", "post", "context")
-CHECK = "check"
-HINTS = {
-    "item_id": "The order of the posts differs between annotators. Compare sheets by this id, not by row.",
-    CHECK: "Made of your code, the row and the post, so that labels which moved to another row are found. Leave it as it is.",
-}
-"""Hints that Excel and LibreOffice show when a cell of these columns is selected."""
 
 
 def header(scheme: Labels) -> list[str]:
@@ -109,8 +106,9 @@ def sheet(
     *,
     owner: Owner,
     channel: Channel = Channel.CSV,
+    t: Language = ENGLISH,
 ) -> bytes:
-    """Write the owner's sheet with these items, in this order. Cells filled in `before` are kept.
+    """Write the owner's sheet with these items, in this order, in this language. Cells filled in `before` are kept.
 
     Filled rows of items that are no longer wanted are kept too, so that no work is lost.
     """
@@ -121,22 +119,26 @@ def sheet(
     order = list(dict.fromkeys([*wanted, *filled]))
     rows = []
     for at, item in enumerate(order, start=2):
-        cells = {**filled.get(item, {}), **fixed_cells(frozen_rows[item]), CHECK: check_word(owner, item, at)}
+        cells = {
+            **filled.get(item, {}),
+            **fixed_cells(frozen_rows[item], t),
+            CHECK: check_word(owner, item, at),
+        }
         rows.append([cells.get(name, "") for name in (*columns, *own)])
     columns += own
     if channel == Channel.CSV:
-        return csv_bytes(columns, rows)
+        return csv_bytes([titles(t).get(name, name) for name in columns], rows)
     subs = [name for names in scheme.sub_labels.values() for name in names]
     choices = {"label": [*scheme.values, SKIP], "sub_label": subs, "comment": []}  # noqa: PD011 - not pandas'
     choices |= {name: [] for name in own}
     choices = {name: choices[name] for name in columns if name in choices}
-    return xlsx(Grid(columns, rows, choices, (CHECK, "label"), HINTS))
+    return xlsx(Grid(columns, rows, choices, (CHECK, "label"), hints(t), titles(t)))
 
 
-def fixed_cells(row: Mapping[str, Any]) -> dict[str, str]:
-    """Return the cells of a row that annotators read but do not edit."""
+def fixed_cells(row: Mapping[str, Any], t: Language = ENGLISH) -> dict[str, str]:
+    """Return the cells of a row that annotators read but do not edit, with headings in this language."""
     parts = shown_parts(row)
-    context = "\n\n".join(f"{heading}: {text}" for heading, text in parts[2:])
+    context = "\n\n".join(f"{t(heading)}: {text}" for heading, text in parts[2:])
     return {"item_id": row["item_id"], "claim": parts[0][1], "post": parts[1][1], "context": context}
 
 
@@ -202,6 +204,8 @@ class Returned:
     """Notes, struck-through cells and formulas of a workbook. Column numbers count only named columns."""
     renamed: dict[str, str] = field(default_factory=dict)
     """A column that covmis wrote → its name now."""
+    titles: dict[str, str] = field(default_factory=dict)
+    """A column → its heading, where an annotator's language has another."""
     western: bool = False
     """True if a spreadsheet saved it as Windows-1252, where other characters became question marks."""
 
@@ -322,7 +326,8 @@ def read_rows(path: Path, needed: Sequence[str], ours: Sequence[str] = ()) -> Re
     `ours` are all columns that covmis wrote, in order: if one of them is missing, a column of another name in its place is it.
     """
     table = read_table(path, with_column=needed[0] if needed else "")
-    names = _known_names(table.header, [*needed, *ours])
+    titles_of = titled(table.header)
+    names = _known_names([titles_of.get(name.strip(), name) for name in table.header], [*needed, *ours])
     renamed = _renamed(names, ours)
     names = [renamed.get(name, name) for name in names]
     western = any(WINDOWS_1252 in note for note in table.notes)
@@ -366,7 +371,14 @@ def read_rows(path: Path, needed: Sequence[str], ours: Sequence[str] = ()) -> Re
     place = {at: number for number, at in enumerate(named, start=1)}
     marks = [mark._replace(column=place[mark.column]) for mark in table.marks if mark.column in place]
     return Returned(
-        columns, rows, untaken, nameless, marks, {to: now for now, to in renamed.items()}, western
+        columns,
+        rows,
+        untaken,
+        nameless,
+        marks,
+        renamed={to: now for now, to in renamed.items()},
+        titles={name: title for title, name in titles_of.items()},
+        western=western,
     )
 
 
@@ -405,10 +417,17 @@ def without_items(path: Path, items: Collection[str]) -> dict[Path, bytes]:
     kept = [row for row in table.whole(path) if row["item_id"].strip() not in items]
     rows = [[row[name] for name in table.columns] for row in kept]
     if channel_of(path) == Channel.CSV:
-        return {path: csv_bytes(table.columns, rows)}
+        return {path: csv_bytes([table.titles.get(name, name) for name in table.columns], rows)}
     written = path if channel_of(path) == Channel.XLSX else path.with_name(f"{path.name}.xlsx")
     return {
-        written: xlsx(Grid(table.columns, rows, {name: [] for name in table.columns if name not in FIXED}))
+        written: xlsx(
+            Grid(
+                table.columns,
+                rows,
+                {name: [] for name in table.columns if name not in FIXED},
+                titles=table.titles,
+            )
+        )
     }
 
 

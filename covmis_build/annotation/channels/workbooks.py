@@ -43,6 +43,12 @@ class Grid:
     """A column of formulas that refer to the cells of another column, also after these are moved."""
     hints: Mapping[str, str] = field(default_factory=dict)
     """Column → hint that the program shows when a cell is selected."""
+    titles: Mapping[str, str] = field(default_factory=dict)
+    """Column → its heading, where that is another."""
+
+    def heading(self, column: str) -> str:
+        """Return a column's heading."""
+        return self.titles.get(column, column)
 
 
 def as_cell(text: str) -> str:
@@ -93,7 +99,7 @@ def xlsx(grid: Grid) -> bytes:
     book = openpyxl.Workbook()
     page = book.active
     page.title = "labels"
-    for at, line in enumerate([grid.columns, *grid.rows], start=1):
+    for at, line in enumerate([list(map(grid.heading, grid.columns)), *grid.rows], start=1):
         page.row_dimensions[at].height = _height(grid, line)
         for column, text in enumerate(line, start=1):
             cell = page.cell(at, column)
@@ -115,7 +121,11 @@ def xlsx(grid: Grid) -> bytes:
             rule.type, rule.formula1 = "list", '"' + listed.replace('"', '""') + '"'
             rule.showErrorMessage = False  # a key (1, 2, 3) is allowed too
         if name in grid.hints:
-            rule.promptTitle, rule.prompt, rule.showInputMessage = name, grid.hints[name], True
+            rule.promptTitle, rule.prompt = (
+                grid.heading(name)[:32],
+                grid.hints[name],
+            )  # Excel allows 32 letters
+            rule.showInputMessage = True
         if (rule.type or rule.prompt) and grid.rows:
             page.add_data_validation(rule)
             rule.add(f"{letter}{2 if rule.type else 1}:{letter}{len(grid.rows) + 1}")

@@ -1,6 +1,9 @@
 (() => {
   const study = JSON.parse(document.getElementById("data").textContent);
   const at = (id) => document.getElementById(id);
+  // A message in the study's language; its English words are what it is looked up by, and what is shown without a translation.
+  const t = (text, values = {}) => (study.words[text] || text).replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
+  const counted = (count, one, several, values = {}) => t(count === 1 ? one : several, { count, ...values });
   const make = (tag, text, kind) => {
     const made = document.createElement(tag);
     made.textContent = text;
@@ -118,7 +121,7 @@
       for (const { id } of part) { ids.delete(id); failed.delete(id); refusals.delete(id); }
       for (const [id, why] of Object.entries(refused)) refusals.set(id, why);
       await forget(part.filter(({ id, at: when }) => !refusals.has(id) && timeOf(answers[id]) === when).map(({ id }) => id));
-      if (later.filter((one) => merge(one.id, one)).length) { show(); say("You gave a later answer elsewhere, in another window, device or sheet: it counts, and is shown."); }
+      if (later.filter((one) => merge(one.id, one)).length) { show(); say(t("You gave a later answer elsewhere, in another window, device or sheet: it counts, and is shown.")); }
     }
   }
 
@@ -179,7 +182,7 @@
       } catch (error) {
         for (const one of ids) failed.add(one);
         offline = Boolean(study.save && !error.final);
-        reason = offline && !error.answered ? "No connection" : error.message;
+        reason = offline && !error.answered ? t("No connection") : error.message;
         if (offline) {
           retry = setTimeout(settle, pauseBefore);
           pauseBefore = Math.min(2 * pauseBefore, 30000);
@@ -189,21 +192,25 @@
     });
   }
 
-  const counted = (many, one = "", several = "") => `${many} answer${many === 1 ? one : `s${several}`}`;
-
   function trouble() {
     const lost = new Set([...failed, ...refusals.keys()]);
     document.body.dataset.saved = lost.size || waiting.size ? "no" : "yes";
     at("trouble").hidden = !lost.size;
-    at("lost").textContent = study.save ? served(lost.size) : `${counted(lost.size, " is", " are")} not saved in this browser: its storage is full or ` +
-      "switched off. Export now, and do not close this page. Then free some disk space or allow storage for this file, and try again.";
+    at("lost").textContent = study.save ? served(lost.size) : [
+      counted(lost.size, "1 answer is not saved in this browser.", "{count} answers are not saved in this browser."),
+      t("Its storage is full or switched off. Export now, and do not close this page. Then free some disk space or allow storage for this file, and try again."),
+    ].join(" ");
   }
 
   function served(many) {
-    const kept = unkept ? "Do not close this page: this browser keeps no answers." : "They are kept in this browser.";
-    if (offline) return `${reason}: ${counted(many, " waits", " wait")} here, to be sent as soon as possible. You can go on. ${kept}`;
+    const kept = unkept ? t("Do not close this page: this browser keeps no answers.") : t("They are kept in this browser.");
+    if (offline) {
+      const waits = counted(many, "{reason}: 1 answer waits here, to be sent as soon as possible. You can go on.", "{reason}: {count} answers wait here, to be sent as soon as possible. You can go on.", { reason });
+      return `${waits} ${kept}`;
+    }
     const why = refusals.size && !failed.size ? [...new Set(refusals.values())].join("; ") : reason;
-    return `${counted(many, " is", " are")} not in the study: ${why}. ${kept} If trying again does not help, export them and send the file to whoever leads the study.`;
+    const without = counted(many, "1 answer is not in the study: {reason}.", "{count} answers are not in the study: {reason}.", { reason: why });
+    return [without, kept, t("If trying again does not help, export them and send the file to the person who leads the study.")].join(" ");
   }
 
   function again() {
@@ -246,7 +253,7 @@
 
   function show() {
     const one = item();
-    if (!one) { say("There is nothing to label in this round."); return; }
+    if (!one) { say(t("There is nothing to label in this round.")); return; }
     const text = one.parts[0][1];
     const changed = text !== claim && study.items.length > 1;
     if (at("parts").dataset.id !== one.id) {
@@ -254,10 +261,10 @@
       at("parts").replaceChildren(...one.parts.map(([heading, words, dir], index) => {
         const kind = { 0: "claim", 1: "post" }[index] || "context " + heading.toLowerCase().replaceAll(" ", "-");
         const part = make("section", "", "part " + kind);
-        const title = make("h2", heading);
-        if (!index && changed) { title.append(make("span", "New claim", "new")); part.classList.add("changed"); }
+        const title = make("h2", t(heading));
+        if (!index && changed) { title.append(make("span", t("New claim"), "new")); part.classList.add("changed"); }
         if (heading === "Link") part.append(title, ...words.split("\n").map((one) => line(one, dir)));
-        else part.append(title, line(words, dir));
+        else part.append(title, line(heading === "Date" ? dateOf(words) : words, dir));
         return part;
       }));
       claim = text;
@@ -265,6 +272,13 @@
     buttons();
     progress();
     if (pane === "list") list();
+  }
+
+  // A post's day as this language writes it; in English as the study writes it.
+  function dateOf(day) {
+    if (study.language === "en") return day;
+    const parts = { dateStyle: "long", timeZone: "UTC", numberingSystem: "latn", calendar: "gregory" };
+    try { return new Intl.DateTimeFormat(study.language, parts).format(new Date(day)); } catch { return day; }
   }
 
   function line(text, dir) {
@@ -287,7 +301,7 @@
     const answer = own(item().id);
     const all = [...study.labels.map((one) => [one.label, one.key, ""]), ["skip", "0", "quiet"]];
     at("choices").replaceChildren(...all.map(([label, key, kind]) =>
-      button(label, key, answer.label === label, () => choose(label), kind)));
+      button(named(label), key, answer.label === label, () => choose(label), kind)));
     const subs = subsOf(answer.label);
     at("subs").hidden = !subs.length;
     at("subs").replaceChildren(...subs.map((sub, index) =>
@@ -299,6 +313,8 @@
     at("write").setAttribute("aria-pressed", String(writing));
   }
 
+  const named = (label) => label === "skip" ? t("skip") : label; // labels are the study's own words
+
   const subsOf = (label) => (study.labels.find((one) => one.label === label) || { subs: [] }).subs;
 
   function progress() {
@@ -306,10 +322,10 @@
     const left = study.items.length - count;
     const times = Object.values(answers).filter((one) => one.label && one.seconds > 0).map((one) => one.seconds);
     const pace = times.sort((a, b) => a - b)[Math.floor(times.length / 2)];
-    at("place").textContent = `Post ${place + 1} of ${study.items.length}` +
-      (turns.at(-1) > 1 && turns.at(-1) < study.items.length / 2 ? `, claim ${turns[place]} of ${turns.at(-1)}` : "");
-    at("answered").textContent = `${count} answered`;
-    at("pace").textContent = pace && left && count > 4 ? `${Math.round(pace)} s a post, ${duration(left * pace)} left` : "";
+    const turn = { post: place + 1, posts: study.items.length, claim: turns[place], claims: turns.at(-1) };
+    at("place").textContent = turns.at(-1) > 1 && turns.at(-1) < study.items.length / 2 ? t("Post {post} of {posts}, claim {claim} of {claims}", turn) : t("Post {post} of {posts}", turn);
+    at("answered").textContent = t("{count} answered", { count });
+    at("pace").textContent = pace && left && count > 4 ? t("{seconds} s a post, {time} left", { seconds: Math.round(pace), time: duration(left * pace) }) : "";
     at("bar").setAttribute("aria-valuenow", count);
     at("fill").style.width = `${100 * count / study.items.length}%`;
     const open = unexported();
@@ -317,7 +333,7 @@
     document.body.classList.toggle("finished", !at("end").hidden);
   }
 
-  const duration = (seconds) => seconds < 5400 ? `${Math.max(1, Math.round(seconds / 60))} min` : `${(seconds / 3600).toFixed(1)} h`;
+  const duration = (seconds) => seconds < 5400 ? t("{count} min", { count: Math.max(1, Math.round(seconds / 60)) }) : t("{count} h", { count: (seconds / 3600).toFixed(1) });
 
   function choose(label) {
     tick();
@@ -339,7 +355,7 @@
     if (at("onwards").checked && before !== sub) onwards(); else show();
   }
 
-  const said = (label) => say(answered() === study.items.length ? "All posts have a label." : `Previous post: ${label}. Backspace takes it back.`);
+  const said = (label) => say(answered() === study.items.length ? t("All posts have a label.") : t("Previous post: {label}. Backspace takes it back.", { label: named(label) }));
 
   function onwards() {
     const label = own(item().id).label;
@@ -351,11 +367,11 @@
 
   function undo() {
     const last = done.pop();
-    if (!last) { say("There is nothing to take back."); return; }
+    if (!last) { say(t("There is nothing to take back.")); return; }
     const [id, fields] = last;
     change(id, fields);
     go(study.items.findIndex((one) => one.id === id));
-    say("Taken back.");
+    say(t("Taken back."));
   }
 
   function flag() {
@@ -364,7 +380,7 @@
     done.push([id, { label, sub, flag: before, comment }]);
     change(id, { flag: !before });
     show();
-    say(before ? "Not flagged any more." : "Flagged: the list shows it, and its comment begins with “flagged”.");
+    say(before ? t("Not flagged any more.") : t("Flagged: the list shows it, and its comment begins with “flagged”."));
   }
 
   function write_() {
@@ -407,19 +423,19 @@
   }
 
   const FILTERS = {
-    all: () => true,
-    open: (one) => !labelled(one),
-    flagged: (one) => (answers[one.id] || FIELDS).flag,
-    commented: (one) => Boolean((answers[one.id] || FIELDS).comment),
+    all: [t("all"), () => true],
+    open: [t("open"), (one) => !labelled(one)],
+    flagged: [t("flagged"), (one) => (answers[one.id] || FIELDS).flag],
+    commented: [t("commented"), (one) => Boolean((answers[one.id] || FIELDS).comment)],
   };
 
   function list() {
-    at("filters").replaceChildren(...Object.entries(FILTERS).map(([name, fits]) =>
-      button(`${name} (${study.items.filter(fits).length})`, "", filter === name, () => { filter = name; list(); })));
+    at("filters").replaceChildren(...Object.entries(FILTERS).map(([name, [title, fits]]) =>
+      button(`${title} (${study.items.filter(fits).length})`, "", filter === name, () => { filter = name; list(); })));
     at("rows").replaceChildren(...study.items.flatMap((one, index) => {
-      if (!FILTERS[filter](one)) return [];
+      if (!FILTERS[filter][1](one)) return [];
       const answer = answers[one.id] || FIELDS;
-      const marks = [answer.label || "open", answer.sub, answer.flag ? "flagged" : "", answer.comment && "commented"];
+      const marks = [named(answer.label) || t("open"), answer.sub, answer.flag ? t("flagged") : "", answer.comment && t("commented")];
       const row = button("", "", false, () => { if (window.innerWidth < 900) toggle("list"); go(index); });
       row.removeAttribute("aria-pressed");
       if (index === place) row.setAttribute("aria-current", "true");
@@ -437,7 +453,7 @@
   function offer() {
     if (!unexported() || performance.now() - offeredAt < 60000) return;
     offeredAt = performance.now();
-    at("offered").textContent = `${unexported()} answers are in this browser alone.`;
+    at("offered").textContent = counted(unexported(), "1 answer is in this browser alone.", "{count} answers are in this browser alone.");
     at("offer").hidden = false;
   }
 
@@ -465,15 +481,15 @@
     at("offer").hidden = true;
     show();
     const without = contents().answers.filter((one) => !one.label && (one.comment || one.flag)).length;
-    say(`${answered()} of ${study.items.length} answers exported as ${link.download}. Send that file.` +
-      (without ? ` ${without} with a comment or a flag have no label yet.` : ""));
+    const sent = t("{count} of {posts} answers exported as {file}. Send that file.", { count: answered(), posts: study.items.length, file: link.download });
+    say(sent + (without ? ` ${t("{count} with a comment or a flag have no label yet.", { count: without })}` : ""));
   }
 
   async function load(file) {
     try {
       const data = JSON.parse(await file.text());
       if (data.format !== study.format || data.round !== study.round || data.annotator !== study.annotator) {
-        say("That file is of another round or another annotator.");
+        say(t("That file is of another round or another annotator."));
         return;
       }
       const fitting = data.answers.filter((one) => shownOf.get(one.id) === one.shown);
@@ -481,14 +497,15 @@
       for (const one of newer) keep(one.id);
       show();
       const kept = fitting.length - newer.length;
-      say(`Answers loaded: ${newer.length}.` + (kept ? ` As new or newer here, and kept: ${kept}.` : ""));
+      say(t("Answers loaded: {count}.", { count: newer.length }) + (kept ? ` ${t("As new or newer here, and kept: {count}.", { count: kept })}` : ""));
     } catch {
-      say("That file cannot be read.");
+      say(t("That file cannot be read."));
     }
   }
 
   // --- keys ---
 
+  const [backwards, forwards] = document.dir === "rtl" ? ["ArrowRight", "ArrowLeft"] : ["ArrowLeft", "ArrowRight"];
   document.addEventListener("keydown", (event) => {
     const writing = event.target === at("comment");
     if (event.key === "Escape" || (writing && event.key === "Enter" && !event.shiftKey)) {
@@ -501,7 +518,7 @@
     const label = study.labels.find((one) => one.key === key);
     const sub = subsOf(own(item().id).label)[subKeys.indexOf(key)];
     const acts = {
-      Enter: next, ArrowRight: next, ArrowLeft: () => go(place - 1), Backspace: undo, 0: () => choose("skip"),
+      Enter: next, [forwards]: next, [backwards]: () => go(place - 1), Backspace: undo, 0: () => choose("skip"),
       j: next, k: () => go(place - 1), n: open, e: study.save ? undefined : save, c: write_, f: flag, g: () => toggle("guideline"), l: () => toggle("list"),
     };
     const act = label ? () => choose(label.label) : sub ? () => refine(sub) : acts[key];
@@ -544,6 +561,6 @@
     if (!toSend) document.body.dataset.saved = "yes";
     show();
     const elsewhere = study.items.filter(({ given }) => given && given.channel && given.channel !== "html").length;
-    if (elsewhere) say(`${counted(elsewhere)} that you gave elsewhere, as in a sheet, ${elsewhere === 1 ? "is" : "are"} shown. What you change here counts instead.`);
+    if (elsewhere) say(counted(elsewhere, "1 answer that you gave elsewhere, as in a sheet, is shown. What you change here counts instead.", "{count} answers that you gave elsewhere, as in a sheet, are shown. What you change here counts instead."));
   });
 })();

@@ -51,7 +51,7 @@ def joins(
     if len(past) >= allocation.size:
         return False
     raise InputError(
-        f"claim {claim} has {len(past)} frozen items and should have {allocation.size}, but its posts, the seed, per_kind or strata_by changed since they were drawn: nobody knows the probabilities of both two-phase draws together",
+        f"claim {claim} has {len(past)} frozen items and should have {allocation.size}, but its posts, the seed, per_kind or strata_by changed since they were drawn: the probabilities of two such two-phase draws together are not known",
         remedy="Set per_claim back to what it was, or use the design poisson from the start",
     )
 
