@@ -201,6 +201,86 @@ class Columns:
 
 
 @dataclass(frozen=True, slots=True)
+class PostCase:
+    """[[retrieval.forms.case]]: what some objects of a form have instead. Empty keys stay as the form says."""
+
+    if_: Annotated[str, says('when it holds, like "kind = video & !text"')]
+    skip: Annotated[str, says("it is no post: why, in words; they are counted")] = ""
+    instead: Annotated[str | list[str], says("the places of posts in it, which are read instead of it")] = ""
+    id: Annotated[str, says("as for the form")] = ""
+    native: Annotated[str, says("as for the form")] = ""
+    text: Annotated[str | list[str], says("as for the form")] = ""
+    time: Annotated[str, says("as for the form")] = ""
+    language: Annotated[str, says("as for the form")] = ""
+    links: Annotated[str | list[str], says("as for the form")] = ""
+    cards: Annotated[dict[str, str], says("as for the form")] = field(default_factory=dict)
+    media: Annotated[dict[str, str], says("as for the form")] = field(default_factory=dict)
+    counts: Annotated[str | list[str], says("as for the form")] = ""
+    reply_to: Annotated[str, says("as for the form")] = ""
+    quote_of: Annotated[str, says("as for the form")] = ""
+    repost_of: Annotated[str, says("as for the form")] = ""
+    conversation: Annotated[str, says("as for the form")] = ""
+    parent_text: Annotated[str, says("as for the form")] = ""
+    quoted_text: Annotated[str, says("as for the form")] = ""
+    gone: Annotated[str, says("as for the form")] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PostForm:
+    """[[retrieval.forms]]: a tool's export, described. docs/guides/forms.md explains values and conditions.
+
+    It is recognised by the columns of a table (`header`), the keys of its first post (`keys`), or by what its first line
+    or document says (`where`). covmis's own forms are files of the same keys in `archive/forms/`.
+    """
+
+    name: Annotated[str, says("the form's name, in tables and messages")]
+    platform: Annotated[
+        str, says("the platform's name, the prefix of ids; or a value; empty: the ids say it (`| as_id`)")
+    ] = ""
+    header: Annotated[
+        list[str | list[str]], says("columns by which a table is recognised; several lists: any of them")
+    ] = field(default_factory=list)
+    keys: Annotated[
+        list[str | list[str]], says("keys by which a post is recognised; several lists: any of them")
+    ] = field(default_factory=list)
+    where: Annotated[
+        str | list[str], says("conditions by which a line or document is recognised; several: any of them")
+    ] = ""
+    posts: Annotated[
+        str | list[str],
+        says('the places of posts in a document, like "data.messages[]"; several: the first that is there'),
+    ] = "."
+    within: Annotated[str | list[str], says("the places of posts in each post, like its replies")] = ""
+    id: Annotated[str, says("the post's own id")] = ""
+    native: Annotated[str, says("the platform's own id, if `id` gives a whole one")] = ""
+    text: Annotated[str | list[str], says("the text; several: paragraphs")] = ""
+    time: Annotated[str, says('the time, like "created" or "ts | seconds"')] = ""
+    timezone: Annotated[str, says('the zone of times without one, like "Europe/Berlin"')] = ""
+    language: Annotated[str, says("the language that the platform names")] = ""
+    links: Annotated[str | list[str], says("the URLs that a post has, full ones")] = ""
+    cards: Annotated[
+        dict[str, str], says("the previews of linked pages: url, title, description; each: their list")
+    ] = field(default_factory=dict)
+    media: Annotated[dict[str, str], says('texts of media by kind, like { speech = "transcript" }')] = field(
+        default_factory=dict
+    )
+    counts: Annotated[list[str], says("the numbers of replies, reposts, likes and quotes, in this order")] = (
+        field(default_factory=list)
+    )
+    reply_to: Annotated[str, says("the id of the post that it answers")] = ""
+    quote_of: Annotated[str, says("the id of the post that it quotes")] = ""
+    repost_of: Annotated[str, says("the id of the post that it repeats")] = ""
+    conversation: Annotated[str, says("the id of the post that began the conversation")] = ""
+    parent_text: Annotated[str, says("the text of the post that it answers")] = ""
+    quoted_text: Annotated[str, says("the text of the post that it quotes")] = ""
+    gone: Annotated[str, says('"deleted" or "removed", if the text is gone')] = ""
+    maps: Annotated[dict[str, dict[str, str]], says("tables for `| map:NAME` and `| match:NAME`")] = field(
+        default_factory=dict
+    )
+    case: Annotated[tuple[PostCase, ...], says("what some objects have instead")] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Nearest:
     """`[retrieval] ranked`: sample `expected` of each claim's `depth` most similar posts that no query matches.
 

@@ -24,7 +24,7 @@ from covmis_build.options import size_of
 from covmis_build.storage import restored
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from covmis_build.files.table import Table
     from covmis_build.options import Columns, Retrieval
@@ -134,11 +134,11 @@ def _lines(blocks: Iterable[streams.Block], forget: Forget) -> Iterator[Read]:
 
 
 class Opened(NamedTuple):
-    """A table and its detected meaning. `tool` reads it if its header is known."""
+    """A table and its detected meaning. `of_tool` makes posts of rows if a tool's header is known."""
 
     table: Table
     understood: Understood
-    tool: formats.TableTool | None
+    of_tool: Callable[[Sequence[str]], Post | str] | None
 
 
 def open_job(job: streams.Job, how: ReadingOptions) -> Opened:
@@ -169,7 +169,8 @@ def _opened(job: streams.Job, rule: Columns | None, how: ReadingOptions) -> Open
             return Opened(
                 table, columns.understand(table, name, rule, how.claims, partial(_hash_of, job, how)), None
             )
-        return Opened(table, _of_tool(table, known, tool, name), tool)
+        id_column, make_post = formats.of_rows(tool, table.header)
+        return Opened(table, _of_tool(table, known, id_column, name), make_post)
 
 
 def _switches_of(rule: Columns) -> Switches:
@@ -187,9 +188,11 @@ def _hash_of(job: streams.Job, how: ReadingOptions) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()[: columns.HASHED]  # type: ignore[arg-type]
 
 
-def _of_tool(table: Table, known: str, tool: formats.TableTool, name: str) -> Understood:
+def _of_tool(table: Table, known: str, id_column: str, name: str) -> Understood:
     understood = Understood(known, f"its header, {table.form}", table.header)
-    at = table.header.index(tool.ID) if tool.ID in table.header else table.header.index("id")
+    if id_column not in table.header:  # the tool's ids are made of other columns
+        return understood
+    at = table.header.index(id_column)
     native = [cells[at].strip() for _, cells, problem in table.rows() if not problem]
     understood.rows, understood.taken = len(native), {"id": [table.header[at]]}
     check_ids(
@@ -228,7 +231,7 @@ def _rows(job: streams.Job, forget: Forget, how: ReadingOptions) -> Iterator[Rea
 
 def _rows_of(opened: Opened, name: str, forget: Forget) -> Iterator[Read]:
     form, make_post = opened.understood.form, _maker_of_posts(opened)
-    timed = opened.tool is not None or "created_at" in opened.understood.taken
+    timed = opened.of_tool is not None or "created_at" in opened.understood.taken
     for number, cells, problem in opened.table.rows():
         if problem:
             yield Read(name, number, form, [], in_one_line(problem))
@@ -237,6 +240,9 @@ def _rows_of(opened: Opened, name: str, forget: Forget) -> Iterator[Read]:
             post = make_post(number, cells)
         except (ValueError, KeyError) as error:
             yield Read(name, number, form, [], in_one_line(error))
+            continue
+        if isinstance(post, str):
+            yield Read(name, number, form, [], skipped={post: 1})
             continue
         post.mend()
         note = NO_TIME if timed and columns.timeless(post) else ""
@@ -247,12 +253,12 @@ def _rows_of(opened: Opened, name: str, forget: Forget) -> Iterator[Read]:
         yield Read(name, number, form, [post], "", NOTHING, note)
 
 
-def _maker_of_posts(opened: Opened) -> Callable[[int, list[str]], Post]:
-    """Return a function that converts a row's number and cells to a post. It raises ValueError or KeyError for others."""
-    table, understood, tool = opened
-    if tool is None:
+def _maker_of_posts(opened: Opened) -> Callable[[int, list[str]], Post | str]:
+    """Return a function of a row's number and cells: its post, or why it is none. It raises ValueError or KeyError for others."""
+    table, understood, of_tool = opened
+    if of_tool is None:
         return columns.Reading(table, understood).post
-    return lambda _, cells: tool.post(dict(zip(table.header, cells, strict=True)))
+    return lambda _, cells: of_tool(cells)
 
 
 def _named(post: Post, cells: Iterable[str], forget: Forget) -> bool:

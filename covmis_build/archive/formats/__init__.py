@@ -1,4 +1,4 @@
-"""Readers of all post formats: one module per format, registered in `FILES`.
+"""Readers of all post formats: forms that are data (`archive/forms/`), and modules for those that need more.
 
 `read(line)` returns the posts of one line (a post, or a page of many) as `Post`. Unreadable lines raise one of
 `UNREADABLE`. Deleted, withheld and tombstone rows are posts without text; their `availability` gives the reason.
@@ -12,36 +12,27 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from covmis_build.archive.formats import (
     bluesky,
-    crowdtangle,
-    fourcat,
     mastodon,
     mastodon_archive,
-    minet_bluesky,
-    minet_x,
     nested,
     neutral,
-    reddit,
     snscrape,
     telegram,
-    tiktok,
-    twarc_csv,
-    weibo,
     x_archive,
     x_graphql,
     x_v1,
     x_v2,
-    youtube,
     zeeschuimer,
 )
+from covmis_build.archive.formats.declared import Declared, ours
 from covmis_build.archive.formats.decoding import UNREADABLE, whole_number
 from covmis_build.errors import InputError
 from covmis_build.registry import Registry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from covmis_build.archive.formats.table_tools import Row
     from covmis_build.archive.post import Post
 
 
@@ -54,41 +45,24 @@ class LineForm(Protocol):
 
 
 class TableTool(Protocol):
-    """A tool's table format: the id column, recognises a header, and reads a row's post."""
+    """A table format of another package: the id column, recognises a header, and reads a row's post."""
 
     ID: str
 
     def recognises_header(self, header: AbstractSet[str], /) -> bool: ...
 
-    def post(self, row: Row, /) -> Post: ...
+    def post(self, row: Mapping[str, str], /) -> Post: ...
 
 
-__all__ = ["READERS", "TABLES", "UNREADABLE", "WHOLE", "detect", "form_of", "loads", "tool_of"]
+__all__ = ["READERS", "TABLES", "UNREADABLE", "WHOLE", "detect", "form_of", "loads", "of_rows", "tool_of"]
 
-FILES = (
-    neutral,
-    x_archive,
-    zeeschuimer,
-    telegram,
-    youtube,
-    tiktok,
-    reddit,
-    crowdtangle,
-    x_v1,
-    x_v2,
-    x_graphql,
-    snscrape,
-    bluesky,
-    mastodon,
-    mastodon_archive,
-    twarc_csv,
-    minet_x,
-    minet_bluesky,
-    fourcat,
-    weibo,
-)
-"""One module per format, in the order of detection. A line format has `recognises_line` and `read`, a table format
-`recognises_header`, `ID` and `post`; some have both. Other packages add such modules under `covmis.forms`.
+BUILT_IN: dict[str, Any] = {
+    **{form.NAME: form for form in (neutral, x_archive, zeeschuimer, telegram)},
+    **ours(),
+    **{form.NAME: form for form in (x_v1, x_v2, x_graphql, snscrape, bluesky, mastodon, mastodon_archive)},
+}
+"""Formats by name, in the order of detection. Other packages add theirs under `covmis.forms`: modules or objects with
+`recognises_line` and `read` for lines, `recognises_header`, `ID` and `post` for tables.
 """
 
 GROUP = "covmis.forms"
@@ -114,8 +88,14 @@ def _unknown(line: bytes) -> list[Post]:
     raise ValueError("; ".join(["not JSON" if value is None else UNKNOWN, *_others()[1]]))
 
 
-FORMS: Registry[Any] = Registry({form.NAME: form for form in FILES}, GROUP, "form", _complete)
-LINES: dict[str, LineForm] = {name: form for name, form in FORMS.items() if hasattr(form, OF_LINES[0])}
+def _reads(form: Any, names: tuple[str, ...]) -> bool:
+    if isinstance(form, Declared):
+        return form.of_documents if names is OF_LINES else form.of_tables
+    return all(hasattr(form, name) for name in names)
+
+
+FORMS: Registry[Any] = Registry(BUILT_IN, GROUP, "form", _complete)
+LINES: dict[str, LineForm] = {name: form for name, form in FORMS.items() if _reads(form, OF_LINES)}
 """The built-in line formats."""
 READERS: Registry[Callable[[bytes], list[Post]]] = Registry(
     {"": _unknown, **{name: form.read for name, form in LINES.items()}},
@@ -124,14 +104,23 @@ READERS: Registry[Callable[[bytes], list[Post]]] = Registry(
     lambda name, form: _complete(name, form).read,
 )
 """The reader of each line format."""
-TABLES: Registry[TableTool] = Registry(
-    {name: form for name, form in FORMS.items() if hasattr(form, OF_TABLES[0])}, GROUP, "form", _complete
+TABLES: Registry[Declared | TableTool] = Registry(
+    {name: form for name, form in FORMS.items() if _reads(form, OF_TABLES)}, GROUP, "form", _complete
 )
 """Tools that write tables, each detected from its header."""
 WHOLE: Registry[Any] = Registry(
     {name: form for name, form in LINES.items() if hasattr(form, "WHOLE")}, GROUP, "form", _complete
 )
 """Formats in which a purge removes whole lines only; also those from other packages."""
+
+
+def of_rows(
+    tool: Declared | TableTool, header: Sequence[str]
+) -> tuple[str, Callable[[Sequence[str]], Post | str]]:
+    """Return the column of ids of a tool's table, and the function of a row's cells: its post, or why it is none."""
+    if isinstance(tool, Declared):
+        return tool.of_header(header)
+    return tool.ID, lambda cells: tool.post(dict(zip(header, cells, strict=True)))
 
 
 @cache

@@ -13,7 +13,7 @@ import msgspec
 
 from covmis_build.archive.dates import iso
 from covmis_build.archive.formats.decoding import Posts, decoded
-from covmis_build.archive.formats.table_tools import ISO, SECONDS, in_text
+from covmis_build.archive.formats.filters import ISO, SECONDS, in_text
 from covmis_build.archive.post import Post
 
 NAME = "telegram"

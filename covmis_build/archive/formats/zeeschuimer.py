@@ -8,7 +8,7 @@ import msgspec
 
 from covmis_build.archive.dates import iso
 from covmis_build.archive.formats.decoding import decoded
-from covmis_build.archive.formats.tiktok import made as tiktok_post
+from covmis_build.archive.formats.filters import SECONDS, digits, in_text
 from covmis_build.archive.ids import x_id
 from covmis_build.archive.post import Post, unescaped
 
@@ -118,9 +118,16 @@ def seen_on_x(result: dict[str, Any]) -> list[Post]:
 
 
 def _of_tiktok(video: _Video) -> Post:
-    stats = video.stats or _Stats()
-    counts = (stats.comment_count, stats.share_count, stats.digg_count, None)
-    return tiktok_post(video.id or "", video.desc or "", str(video.create_time or ""), counts, [])
+    stats, native, text = video.stats or _Stats(), digits(video.id or ""), video.desc or ""
+    return Post(
+        f"tiktok:{native}",
+        native,
+        "tiktok",
+        text,
+        SECONDS.read(str(video.create_time or "")),
+        urls=in_text(text),
+        metrics=(stats.comment_count, stats.share_count, stats.digg_count, None),
+    )
 
 
 def _of_x(tweet: _Tweet) -> list[Post]:
