@@ -202,7 +202,7 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class PostCase:
-    """[[retrieval.forms.case]]: what some objects of a form have instead. Empty keys stay as the form says."""
+    """[[form.case]]: what some objects of a form have instead. Empty keys stay as the form says."""
 
     if_: Annotated[str, says('when it holds, like "kind = video & !text"')]
     skip: Annotated[str, says("it is no post: why, in words; they are counted")] = ""
@@ -227,10 +227,10 @@ class PostCase:
 
 @dataclass(frozen=True, slots=True)
 class PostForm:
-    """[[retrieval.forms]]: a tool's export, described. docs/guides/forms.md explains values and conditions.
+    """[[form]]: a tool's export, described, in a file of `archive/forms/`.
 
     It is recognised by the columns of a table (`header`), the keys of its first post (`keys`), or by what its first line
-    or document says (`where`). covmis's own forms are files of the same keys in `archive/forms/`.
+    or document says (`where`).
     """
 
     name: Annotated[str, says("the form's name, in tables and messages")]

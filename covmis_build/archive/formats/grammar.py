@@ -1,4 +1,4 @@
-"""The language of a form's values and conditions, parsed to trees: docs/guides/forms.md has it for users.
+"""The language of a form's values and conditions, parsed to trees; docs/design.md has an example.
 
 A value is `path ?? path | filter | filter if condition`; a condition is `path = a, b & !path & path ~ expression`.
 """
