@@ -627,6 +627,8 @@ COMMANDS: dict[str, Callable[[dict], Command]] = {
     "claims lint": lambda _: Command(to_lint, typed("claims", "lint", "--accept", "correct:c1")),
     "posts add": lambda _: Command(to_add, add_posts),
     "posts remove": lambda _: Command(lambda folder: forgettable(folder, NUMBER), typed("posts", "remove", "mine.jsonl"), once=True),
+    "claims add": lambda _: Command(opened, typed("claims", "add", "Onions cure the virus.", "Salt cures it.")),
+    "claims edit": lambda _: Command(opened, typed("claims", "edit", "c1", "Garlic heals everybody.")),
     "claims remove": lambda _: Command(opened, typed("claims", "remove", "c1", "c3"), once=True),
     "round relabel": lambda _: Command(
         with_a_split_label, lambda folder: open_study(folder).relabel(), once=True

@@ -64,7 +64,8 @@ def edit_claim(study: OfStudy, claim: str, text: str, *, instead_of: str | None)
                 file=path,
                 remedy="Look at the new one, and save again",
             )
-        _refuse_known(new, texts)
+        if same := next((other for other, known in texts.items() if known == new), ""):
+            raise InputError(f"this is the text of claim {same} already: {new[:60]}", file=path)
         if before != new:
             storage.write_bytes(path, claims_csv(with_text(claims, claim, new)))
     return EditedClaim(claim, new, before, frozen_posts(study, [claim]))
@@ -79,20 +80,13 @@ def add_claims(study: OfStudy, texts: Sequence[str]) -> ImportedClaims:
     if not fresh:
         raise InputError("no claim is given", remedy="Write each as a sentence")
     known = claim_texts(path) if path.exists() and not has_examples(study) else {}
-    for text in fresh:
-        _refuse_known(text, known)
+    id_of = {text: claim for claim, text in known.items()}
     used = used_ids(read_claims(path, "csv")) if known else set()
     ids = (name for at in itertools.count(1) if (name := f"claim-{at:04}") not in used)
-    rows = [{"claim_id": claim_id, "text": text} for text, claim_id in zip(fresh, ids, strict=False)]
+    rows = [{"claim_id": id_of.get(text) or next(ids), "text": text} for text in fresh]
     columns = {name: name for name in rows[0]}
     frame = pd.DataFrame(rows)
     return import_claims(study, frame, columns=columns, form="", search="", language="", switches=Switches())
-
-
-def _refuse_known(text: str, texts: Mapping[str, str]) -> None:
-    for claim, known in texts.items():
-        if known == text:
-            raise InputError(f"this is the text of claim {claim} already: {text[:60]}")
 
 
 def columns_of_list(path: Path) -> list[str]:

@@ -570,7 +570,8 @@ class Study:
     ) -> ImportedClaims:
         """Add claims that you type.
 
-        Their ids are made: claim-0001 and so on. The first ones replace the examples of `covmis new`.
+        Their ids are made: claim-0001 and so on. A claim that is there already stays as it is. The first ones replace the examples of
+        `covmis new`.
 
         Example: covmis claims add "Garlic cures the virus."
         """

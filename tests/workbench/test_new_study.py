@@ -171,7 +171,7 @@ def test_claims_are_typed_and_edited_and_two_tabs_take_nothing_back(study):
         ("claim-0002", "Tea cures it."),
     ]
     again = client.post("/claim", data={"texts": "Tea cures it."})
-    assert (again.status_code, "text of claim claim-0002 already" in again.text) == (400, True)
+    assert "0 claims added, 1 already there" in again.text
     assert client.post("/claim", data={"texts": " \n"}).status_code == 400
     form = {"text": "Tea cures the virus.", "shown": "Tea cures it."}
     assert (
