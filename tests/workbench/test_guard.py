@@ -120,7 +120,7 @@ BROWSER = """#!/bin/sh
 echo "$1" > {told}
 ls -ld "$(dirname "$1" | sed s,file://,,)" >> {told}
 ls -l "$(echo "$1" | sed s,file://,,)" >> {told}
-cp "$(echo "$1" | sed s,file://,,)" {told}.html
+cp "$(echo "$1" | sed s,file://,,)" {told}.part && mv {told}.part {told}.html
 """
 
 
