@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 TOKEN = "token-of-nobody"
 NUMBER = AUTHOR.rpartition(":")[2]
 KEPT_IDS = re.compile(
-    r"annotation/(rounds|recall|relabel|discarded)/.*\.(parquet|jsonl?)|queries/purge\.csv|ids\.csv|labels\.csv|.*\.lock"
+    r"annotation/(rounds|recall|relabel|discarded)/.*\.(parquet|jsonl?)|queries/purge\.csv|ids\.csv|.*\.lock"
 )
 """Where ids may stay: the list itself, frozen rounds whose seals need them, and a user's own file, which is named."""
 
@@ -304,6 +304,10 @@ def trained_model(folder: Path) -> None:
 TRAIN = typed("model", "train", "@/train.csv", "--model", "bow", "--out", "@/models/bow")
 
 
+OWN_FILES = ("said.csv", "labels.csv")
+"""What a user keeps beside the study: a purge names them and leaves them to the user."""
+
+
 def purge(folder: Path, **what: list[str]) -> None:
     begun = (folder / "queries/purge-journal.jsonl").exists()
     if begun:
@@ -311,10 +315,12 @@ def purge(folder: Path, **what: list[str]) -> None:
             open_study(folder)
         assert "has not ended" in " ".join(open_study(folder, half_purged=True).status().notes)
     purged = open_study(folder, half_purged=True).purge(**({} if begun else what))
-    if (own := folder / "said.csv").exists() and GONE[2:] in own.read_text():
-        with pytest.raises(CheckFailed, match="1 file of your own"):
+    own = [path for name in OWN_FILES if (path := folder / name).exists() and GONE[2:] in path.read_text()]
+    if own:
+        with pytest.raises(CheckFailed, match=f"{len(own)} file.* of your own"):
             purged.check()
-        own.unlink()
+        for path in own:
+            path.unlink()
         purged = open_study(folder).purge()
     purged.check()
 
