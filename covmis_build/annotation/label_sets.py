@@ -472,25 +472,57 @@ def in_todays_labels(gold: pd.DataFrame, rounds: Sequence[RoundFolder], labels: 
     return kept.assign(label=[names[0] for names in now if len(names) == 1])
 
 
+class _Untold(NamedTuple):
+    """Labels of a round that are gone in the next set, without a line that says what they became."""
+
+    here: LabelSet
+    following: LabelSet
+    names: tuple[str, ...]
+    today: bool
+    """True if the next set is today's [labels] values, not a later round's."""
+
+    @property
+    def in_words(self) -> str:
+        """Return what is not said."""
+        named = ", ".join(f"'{name}'" for name in self.names)
+        if self.today:
+            return f"[labels] values lack {named}, which round {self.here.round} had"
+        return f"it is not said what became of {named} after round {self.here.round}"
+
+
+def _untold(rounds: Sequence[RoundFolder], labels: Labels) -> _Untold | None:
+    """Return the last labels whose meaning for a round that is opened now is not known."""
+    if all(round_.pilot for round_ in rounds):
+        return None
+    sets = _until_today(rounds, labels)
+    gone = label_sets(sets, labels.changes).unsaid
+    if not gone:
+        return None
+    number, names = list(gone.items())[-1]
+    at = [each.round for each in sets].index(number)
+    return _Untold(sets[at], sets[at + 1], names, at + 2 == len(sets))
+
+
+def unknown_meaning(rounds: Sequence[RoundFolder], labels: Labels) -> list[str]:
+    """Return a warning if study.toml has dropped a label of the rounds and does not say what became of it."""
+    untold = _untold(rounds, labels)
+    if untold is None or not untold.today:
+        return []
+    told = f"{untold.in_words}, and no [[labels.changes]] says what it became"
+    return [f"{told}: figures keep the rounds' labels, and no round can be opened until it is said"]
+
+
 def check_meaning(rounds: Sequence[RoundFolder], labels: Labels) -> None:
     """Refuse to open a round if a label of the last round is gone and [[labels.changes]] does not say what it became."""
-    counted = [round_ for round_ in rounds if not round_.pilot]
-    if not counted:
+    untold = _untold(rounds, labels)
+    if untold is None:
         return
-    own = _until_today(rounds, labels)
-    gone = label_sets(own, labels.changes).unsaid
-    if not gone:
-        return
-    number, names = list(gone.items())[-1]
-    at = [each.round for each in own].index(number)
-    new = tuple(label for label in own[at + 1].labels if label not in own[at].labels)
-    named = ", ".join(f"'{name}'" for name in names)
+    here, following, names = untold.here, untold.following, untold.names
+    new = tuple(label for label in following.labels if label not in here.labels)
     likely = new if len(names) == 1 else ("?",)  # which became which, the names do not say
-    told = [*labels.changes, *(LabelChange(int(number), name, likely) for name in names)]
+    told = [*labels.changes, *(LabelChange(int(here.round), name, likely) for name in names)]
     raise InputError(
-        f"[labels] values lack {named}, which round {number} had"
-        if number == counted[-1].number
-        else f"it is not said what became of {named} after round {number}",
+        untold.in_words,
         file="study.toml",
         remedy=f"Say under [labels] what it became, such as: changes = {toml(told)}. One name in `to` is a label renamed, "
         f"several are a label split, [] is one left out; labels that are only new ({', '.join(new) or 'none'}) need no line",

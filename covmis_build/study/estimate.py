@@ -12,6 +12,7 @@ import pandas as pd
 from covmis_build import storage
 from covmis_build.annotation import round_folder
 from covmis_build.annotation.gold import check_seals, decisions_of, undecided_items
+from covmis_build.annotation.label_sets import unknown_meaning
 from covmis_build.annotation.looks import after_a_look
 from covmis_build.annotation.newest import newest, scheme_of_rounds
 from covmis_build.corpus.convert import corpus_file, read_corpus
@@ -139,6 +140,7 @@ def _asked(
         for difference in differences
         if difference.setting.startswith(("[sampling]", "[labels] automatic"))
     ]
+    warnings += unknown_meaning(rounds, study.settings.labels)
     return settings, frame, [*warnings, *provisional(rounds)]
 
 

@@ -123,7 +123,7 @@ def status(study: OfStudy) -> Status:
             *([f"{half_purged}."] if half_purged else []),
             *_uncollected(places),
             *missing_note(missing),
-            *_reworded(study),
+            *_changed_meanings(study),
             *_older(differing),
             *([study.advice] if study.advice else []),
             *filter(None, [short]),
@@ -136,14 +136,19 @@ def status(study: OfStudy) -> Status:
     )
 
 
-def _reworded(study: OfStudy) -> list[str]:
-    """Return a sentence on each claim that people judged by another text. Without rounds nothing is loaded."""
+def _changed_meanings(study: OfStudy) -> list[str]:
+    """Return a sentence on each claim that people judged by another text, and on labels that are gone since.
+
+    Without rounds nothing is loaded.
+    """
     places = study.places
     if not any(places.rounds.glob("*/items.parquet")):
         return []
+    from covmis_build.annotation.label_sets import unknown_meaning
     from covmis_build.study.wordings import in_words, reworded
 
-    told = in_words(reworded(places, all_rounds(places.rounds)))
+    rounds = all_rounds(places.rounds)
+    told = [*in_words(reworded(places, rounds)), *unknown_meaning(rounds, study.settings.labels)]
     return [f"{each[:1].upper()}{each[1:]}." for each in told]
 
 

@@ -212,6 +212,27 @@ def test_shares_are_of_labels_in_common_and_of_others_on_the_rounds_that_could_g
     assert "could be given in rounds 002 to 003 only" in error["error"]
 
 
+def test_a_label_that_is_gone_from_study_toml_is_told_until_a_line_says_what_it_became(tmp_path):
+    four_rounds(tmp_path)
+    toml = tmp_path / "study.toml"
+    before = toml.read_text()
+
+    def told() -> list[str]:
+        notes = [*covmis(tmp_path, "status")["notes"], *covmis(tmp_path, "estimate")["warnings"].splitlines()]
+        return [note for note in notes if "no [[labels.changes]] says what it became" in note]
+
+    assert told() == []
+    gone = before.replace('"unrelated"]\nauto', '"elsewhere"]\nauto')
+    assert gone.count('"elsewhere"') == 1
+    storage.write_text(toml, gone)
+    status, estimate = told()
+    assert f"warning: {status}" == f"{estimate}."
+    assert "[labels] values lack 'unrelated', which round 004 had" in estimate
+    line = '[[labels.changes]]\nafter_round = 4\nfrom = "unrelated"\nto = ["elsewhere"]\n'
+    storage.write_text(toml, f"{gone}\n{line}")
+    assert told() == []
+
+
 def test_a_release_has_the_labels_in_common_says_so_and_verifies(tmp_path):
     four_rounds(tmp_path)
     told = covmis(tmp_path, "release")
