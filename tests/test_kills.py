@@ -647,6 +647,9 @@ COMMANDS: dict[str, Callable[[dict], Command]] = {
     "status, published": lambda _: Command(rebuilt, lambda folder: open_study(folder / "mine").beside_published(folder / "published")),
     "export": lambda _: Command(released, typed("export", "posts")),
     "export, out": lambda _: Command(released, typed("export", "rounds/001", "--out", "@/round.html")),
+    "export, figures": lambda _: Command(
+        released, typed("export", "@/data/release/card.html", "--format", "svg", "--out", "@/figures")
+    ),
     "agreement": lambda _: Command(
         pulled_labels, typed("agreement", "@/labels.csv", "--html", "@/agreement.html", "--latex", "@/agreement.tex")
     ),

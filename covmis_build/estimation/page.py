@@ -50,7 +50,7 @@ def _write_estimates(path: Path, figures: Estimates, title: str = "") -> None:
             path, storage.csv_bytes(list(rows.columns), rows.itertuples(index=False, name=None))
         )
     else:
-        storage.write_text(path, _estimates_page(figures, title))
+        storage.write_text(path, figures.html(title))
 
 
 def _plain(value: Any) -> Any:
@@ -64,7 +64,7 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _estimates_page(figures: Estimates, title: str = "") -> str:
+def estimates_page(figures: Estimates, title: str = "") -> str:
     """Return the estimates as a page: methods, plots of each label on one scale, and tables."""
     warnings = "\n\n".join(f"{warning}." for warning in figures.warnings)
     sections = [Section("Warnings", warnings)] if warnings else []
@@ -140,4 +140,6 @@ def _forest(rows: pd.DataFrame, claims: Mapping[str, str], alt: str, low: str, h
         [None if math.isnan(x) else x for x in rows[column].astype(float)] for column in ("share", low, high)
     )
     points = list(zip(names, *values, strict=True))
-    return forest(points, alt=alt, unit="share of unique posts", limits=(0.0, 1.0))
+    bare = any(value is not None and begin is None for _, value, begin, _ in points)
+    unit = "share of unique posts" + ("; a point without a line has no interval" if bare else "")
+    return forest(points, alt=alt, unit=unit, limits=(0.0, 1.0))

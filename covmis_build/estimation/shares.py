@@ -147,6 +147,12 @@ class Estimates(Result):
         """
         return self.shares
 
+    def html(self, title: str = "") -> str:
+        """Return the page that `covmis estimate --out estimates.html` writes; `title` is the study's."""
+        from covmis_build.estimation.page import estimates_page
+
+        return estimates_page(self, title)
+
     def to_dict(self) -> dict[str, Any]:
         """What `covmis estimate --json` prints."""
         tables = {"estimates": self.shares, "differences": self.differences, "audit": self.audit}

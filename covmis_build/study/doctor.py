@@ -42,6 +42,7 @@ EXTRAS = {
     "language": (("py3langid", "pycld2"), "faster language detectors"),
     "keyring": (("keyring",), "keep credentials in the system's keyring"),
     "qr": (("segno",), "QR codes of annotators' links"),
+    "figures": (("typst",), "figures as PDF and PNG"),
     "spark": (("pyspark",), "run matching and cleaning on Apache Spark"),
     "models": (("torch", "transformers", "accelerate"), "neural stance models; linear ones work without"),
     "lora": (("peft",), "LoRA: training low-rank additions instead of the encoder"),

@@ -58,9 +58,9 @@ def content(rows: int, claims: int, *, text: bool, left_out: Mapping[LeftOut, in
     return f"{told}{' with texts' if text else ', ids only'}{f'; left out: {gone}' if gone else ''}."
 
 
-def packed_files(files: Mapping[str, Path]) -> bytes:
+def packed_files(files: Mapping[str, Path | bytes]) -> bytes:
     """Return these files as one zip, by their paths in it."""
-    return zipped({name: path.read_bytes() for name, path in files.items()})
+    return zipped({name: at if isinstance(at, bytes) else at.read_bytes() for name, at in files.items()})
 
 
 def counted_facts(places: Places, rounds: Sequence[RoundFolder]) -> dict[str, Any]:

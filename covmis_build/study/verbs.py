@@ -170,7 +170,7 @@ VERBS = {
     ),
     "verify": Verb("study.verify:verify"),
     "hydrate": Verb(f"{_STUDY}hydrate"),
-    "export": Verb("workbench.export:export"),
+    "export": Verb("workbench.export:export", (Choice("workbench.export:export_figures", "format"),)),
     "model admit": Verb(f"{_STUDY}admit"),
 }
 

@@ -33,6 +33,7 @@ from covmis_build.workbench import (
     results,
     rounds,
     settings,
+    take_figures,
 )
 from covmis_build.workbench.bench import TEMPLATES as OWN
 from covmis_build.workbench.bench import Bench, bench_of
@@ -83,6 +84,7 @@ def application(folder: Path, port: int, *, read_only: bool = False) -> Guard:
             Route("/links", links.change, methods=["POST"]),
             Route("/links/sheet", links.sheet),
             Route("/results", results.results),
+            Route("/results/figures", take_figures.of_results),
             Route("/results/{name:path}", results.add, methods=["PUT"]),
             Route("/release", release.release),
             Route("/release.zip", release.packed),
@@ -92,6 +94,7 @@ def application(folder: Path, port: int, *, read_only: bool = False) -> Guard:
             Route("/settings", settings.save, methods=["POST"]),
             Route("/new", overview.new, methods=["POST"]),
             Route("/file/{name:path}", release.download),
+            Route("/figures/{name:path}", take_figures.of_report),
             Route("/session", overview.session),
             Route("/session/{name}", overview.download),
             Route("/start/{name}", overview.start, methods=["POST"]),

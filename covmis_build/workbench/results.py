@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
+    from covmis_build.estimation.shares import Estimates
     from covmis_build.study.study import Study
+    from covmis_build.workbench.bench import Bench
 
 BASED_ON = (*TABLES, *ROUNDS, "annotation/recall/*/*", "annotation/relabel/*/*", "data/release/checksums.txt")
 
@@ -35,9 +37,7 @@ def results(request: Request) -> Response:
     stages = study.stages()
     shown: dict[str, Any] = {"estimates": None, "problem": "", "scores": ()}
     try:
-        figures = bench.keep(
-            f"estimates {sorted(stages.items())}", BASED_ON, lambda: study.estimate(by=["claim", "month"])
-        )
+        figures = estimated(bench)
         rows = figures.shares[figures.shares["estimand"] == of]
         labels = tuple(dict.fromkeys(rows.loc[rows["scope"] == "pool", "label"]))
         label = asked["label"] if asked.get("label") in labels else labels[0]
@@ -69,6 +69,13 @@ def results(request: Request) -> Response:
         current=all(stages.values()),
         **shown,
     )
+
+
+def estimated(bench: Bench) -> Estimates:
+    """The estimates that the page shows, made again when the study has changed."""
+    study = bench.study
+    state = f"estimates {sorted(study.stages().items())}"
+    return bench.keep(state, BASED_ON, lambda: study.estimate(by=["claim", "month"]))
 
 
 def _scores(study: Study, systems: dict[str, Path]) -> Any:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import math
 import re
+import zipfile
 
 import pandas as pd
 import pytest
@@ -45,6 +47,29 @@ def test_shares_are_those_of_estimate(labelled):
             assert told in page
     assert "Claim 0 &lt;i&gt;says&lt;/i&gt;" in page
     assert client.get("/results?of=x&label=<script>").status_code == 200
+
+
+def test_figures_of_the_results_and_of_a_report_are_taken_as_a_zip(labelled):
+    covmis(labelled.places.folder, "round", "adjudicate", "--no-discussion")
+    covmis(labelled.places.folder, "round", "report")
+    client = client_of(labelled)
+    assert 'href="/results/figures?format=pdf"' in client.get("/results").text
+    report = "annotation/rounds/001/report.html"
+    assert f'href="/figures/{report}?format=png"' in client.get("/rounds/001").text
+    for address in ("/results/figures?format=svg", f"/figures/{report}"):
+        answer = client.get(address)
+        assert answer.headers["content-type"] == "application/zip"
+        names = zipfile.ZipFile(io.BytesIO(answer.content)).namelist()
+        assert names
+        assert all(name.endswith(".svg") for name in names)
+    assert client.get(f"/figures/{report}?format=tiff").status_code == 400
+    for other in (
+        "study.toml",
+        "annotation/rounds/001/report.json",
+        "../study.toml",
+        "data/release/card.html",
+    ):
+        assert client.get(f"/figures/{other}").status_code == 404
 
 
 def test_months_stand_where_they_are_in_time_and_an_unknown_interval_is_not_drawn():

@@ -1,0 +1,20 @@
+"""What makes PDF and PNG of figures, from a lock of its own: beside the core in one environment."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+from tests import installing
+
+what = "typst, which makes figures PDF and PNG"
+
+LOCK = Path(__file__).parents[2] / "requirements" / "figures.lock"
+
+
+def ready() -> bool:
+    return importlib.util.find_spec("typst") is not None
+
+
+def install() -> None:
+    installing.install(LOCK)
