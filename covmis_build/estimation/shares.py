@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from covmis_build.errors import InputError
+from covmis_build.errors import InputError, counted
 from covmis_build.estimation import differences
 from covmis_build.estimation.assisted import FEWEST_LABELS, assisted_estimate, deviations, strength
 from covmis_build.estimation.checks import Checked, cells_of_claims, cells_within, checks_of, said_by_rules
@@ -189,22 +189,38 @@ class Estimates(Result):
     @property
     def without_interval(self) -> list[str]:
         """Which parts, or labels of a part, have no interval or one of no width, and why."""
-        parts = (self.shares["scope"] + " " + self.shares["name"]).str.strip()
         why = self.shares["why"].fillna("")
         no_width = (self.shares["high"] - self.shares["low"] < NO_WIDTH) & (why == "")
         why = why.mask(no_width, "all posts that were kept are labelled, so the sample adds no uncertainty")
-        named: dict[str, dict[str, dict[str, None]]] = {}
-        for reason, part, label in zip(why, parts, self.shares["label"], strict=True):
-            named.setdefault(reason, {}).setdefault(part, {})[label] = None
+        labels_of: dict[str, dict[tuple[str, str], list[str]]] = {}
+        columns = (self.shares[name] for name in ("scope", "name", "label"))
+        for reason, scope, name, label in zip(why, *columns, strict=True):
+            labels_of.setdefault(reason, {}).setdefault((scope, name), []).append(label)
         every = self.shares["label"].nunique()
         sentences = []
-        for reason, labels_of in named.items():
-            which = [
-                part if len(labels) == every else f"{part} ({', '.join(labels)})"
-                for part, labels in labels_of.items()
-            ]
-            sentences += [f"{', '.join(which)}: {reason}."] if reason else []
+        for reason, parts in labels_of.items():
+            names: dict[str, list[str]] = {}
+            for (scope, name), labels in parts.items():
+                only = "" if len(set(labels)) == every else f" ({', '.join(dict.fromkeys(labels))})"
+                names.setdefault(scope, []).append(f"{scope} {name}".strip() + only)
+            named = [_the_first(each, scope) for scope, each in names.items()]
+            sentences += [f"{', '.join(named)}: {reason}."] if reason else []
         return sentences
+
+
+MOST_NAMED = 6
+"""Parts of one kind in a sentence; the table has all."""
+
+
+def _the_first(names: Sequence[str], scope: str) -> str:
+    """Name parts; of many the first ones, with their number.
+
+    >>> _the_first([f"claim {number}" for number in range(1, 21)], "claim")
+    '20 claims (claim 1, claim 2, claim 3, …)'
+    """
+    if len(names) <= MOST_NAMED:
+        return ", ".join(names)
+    return f"{counted(len(names), f'{scope}s')} ({', '.join(names[: MOST_NAMED // 2])}, …)"
 
 
 def estimates(  # noqa: PLR0913 - a sample, its pool, and what is known beside, by name
