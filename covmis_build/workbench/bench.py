@@ -262,9 +262,20 @@ async def body_of(request: Request) -> str:
     return body.decode("utf-8", "replace")
 
 
+WRITTEN = ("q", "text", "texts")
+"""Fields in which people write sentences or keywords."""
+
+
 async def form_of(request: Request) -> dict[str, str]:
     """The fields of a form; files do not come in forms here."""
-    return dict(parse_qsl(await body_of(request), keep_blank_values=True))
+    form = dict(parse_qsl(await body_of(request), keep_blank_values=True))
+    request.state.written = [form[name] for name in WRITTEN if form.get(name, "").strip()]
+    return form
+
+
+def written_in(request: Request) -> list[str]:
+    """What somebody wrote into the form that this request brought, so that a refusal loses nothing of it."""
+    return list(getattr(request.state, "written", ()))
 
 
 def blocks_of(request: Request) -> Iterator[bytes]:

@@ -64,7 +64,13 @@ def plan(request: Request) -> Response:
     except CovmisError as error:  # nothing is sampled yet
         stale = bench.is_stale() and not bench.read_only
         return bench.page(
-            request, "refused.html", "sample", "--plan", sentence=bench.sentence_of(error), stale=stale
+            request,
+            "refused.html",
+            "sample",
+            "--plan",
+            sentence=bench.sentence_of(error),
+            stale=stale,
+            written=(),
         )
     timed = known.cost.seconds
     asked = _asked(request.query_params, settings, max(round(timed or SECONDS), 1))

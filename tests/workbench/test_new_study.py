@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import socket
 import subprocess
@@ -12,11 +13,14 @@ from pathlib import Path
 
 import httpx
 import pytest
+from markupsafe import escape
 
 import covmis_build as covmis
+from covmis_build import workbench
 from covmis_build.claims.lists import claim_texts
 from covmis_build.workbench import posts
 from covmis_build.workbench.app import application
+from covmis_build.workbench.bench import WRITTEN
 from tests.own_posts import write_own
 from tests.workbench.conftest import HOSTILE, OURS, PORT, TestClient, client_of, opening
 from tests.workbench.test_pages import wait_for
@@ -37,6 +41,14 @@ def client(tmp_path):
     client.bench = guard.bench
     client.get(guard.entrance.address())
     return client
+
+
+def test_whatever_people_write_at_length_is_shown_again_when_it_is_refused():
+    fields = set()
+    for template in (Path(workbench.__file__).parent / "templates").glob("*.html"):
+        boxes = re.findall(r"<textarea\b[^>]*", template.read_text("utf-8"))
+        fields |= {name[1] for box in boxes if (name := re.search(r' name="(\w+)"', box))}
+    assert fields - set(WRITTEN) == {"people"}  # codes of annotators, refused on their own page
 
 
 def test_an_empty_folder_becomes_a_sample_and_the_script_does_the_same(client, own, tmp_path):
@@ -178,8 +190,9 @@ def test_claims_are_typed_and_edited_and_two_tabs_take_nothing_back(study):
         "claim-0002: Tea cures the virus. (was Tea cures it.)"
         in client.post("/claim/claim-0002", data=form).text
     )
-    late = client.post("/claim/claim-0002", data={"text": "Tea heals.", "shown": "Tea cures it."})
+    late = client.post("/claim/claim-0002", data={"text": f"Tea heals{HOSTILE}", "shown": "Tea cures it."})
     assert (late.status_code, "has changed since: Tea cures the virus." in late.text) == (400, True)
+    assert f">Tea heals{escape(HOSTILE)}</textarea>" in late.text  # nobody writes it twice
     assert claim_texts(study.places.claims_csv)["claim-0002"] == "Tea cures the virus."
     assert "text: was Tea cures it." in study.places.claims_csv.read_text("utf-8-sig")
     assert client.post("/claim/nobody", data=form).status_code == 404
