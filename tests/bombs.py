@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import hashlib
 import io
 import json
 import lzma
@@ -34,7 +35,7 @@ PACKED = {
 NAMES = (
     "zeros.jsonl.zst", "zeros.jsonl.gz", "zeros.jsonl.bz2", "zeros.jsonl.xz", "zeros.jsonl.zip", "zeros.tar.gz", "zeros.csv.gz",
     "strings.xlsx", "line.jsonl", "line.csv", "brackets.json", "brackets.jsonl", "rows.parquet", "texts.parquet",
-    "lists.parquet", "zeros.arrow", "shared.arrow",
+    "lists.parquet", "beginnings.parquet", "padded.parquet", "zeros.arrow", "shared.arrow",
 )  # fmt: skip
 
 
@@ -79,6 +80,9 @@ def make(path: Path, size: int = GIGABYTE) -> None:
 
 def _make_parquet(path: Path, size: int) -> None:
     """Rows of one word, twenty million of a gigabyte; or a hundred thousand, with one long text that all share; or a row's list of it."""
+    if path.stem in {"beginnings", "padded"}:
+        _make_few_long(path, size)
+        return
     rows = size // 54 if path.stem == "rows" else 100_000
     word = "garlic" if path.stem == "rows" else "x" * (size >> 10)
     shared = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), pa.array([word]))
@@ -90,6 +94,23 @@ def _make_parquet(path: Path, size: int) -> None:
         )
         table = pa.table({"id": ids, "text": shared})
     pq.write_table(table, path)
+
+
+def _make_few_long(path: Path, size: int) -> None:
+    """Sixty rows of one text, of a gigabyte 32 MB, stored once or by the beginning that each shares; or behind other rows."""
+    texts = [
+        "x" * (size >> 5),
+        *(hashlib.sha256(str(row).encode()).hexdigest()[:20] for row in range(120_000)),
+    ]
+    at = pa.array([*range(1, len(texts)), *([0] * 60)] if path.stem == "padded" else [0] * 60, pa.int32())
+    how = {"use_dictionary": False, "column_encoding": {"id": "PLAIN", "text": "DELTA_BYTE_ARRAY"}}
+    schema = pa.schema({"id": pa.string(), "text": pa.dictionary(pa.int32(), pa.string())})
+    with pq.ParquetWriter(
+        path, schema, compression="zstd", dictionary_pagesize_limit=GIGABYTE, write_batch_size=4, store_schema=False,
+        **({} if path.stem == "padded" else how),
+    ) as writer:  # fmt: skip
+        shared = pa.DictionaryArray.from_arrays(at, pa.array(texts))
+        writer.write_table(pa.table({"id": list(map(str, range(len(at)))), "text": shared}, schema))
 
 
 def _make_arrow(path: Path, size: int) -> None:

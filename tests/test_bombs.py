@@ -14,7 +14,7 @@ from tests import bombs
 
 ONE_OF_A_KIND = (
     "zeros.jsonl.xz", "zeros.jsonl.zip", "zeros.tar.gz", "strings.xlsx", "line.csv", "brackets.json", "rows.parquet",
-    "lists.parquet", "shared.arrow",
+    "lists.parquet", "beginnings.parquet", "padded.parquet", "shared.arrow",
 )  # fmt: skip
 """All others are tried with a gigabyte; their packings, small, in archive/test_streams.py."""
 

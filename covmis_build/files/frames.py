@@ -6,13 +6,14 @@ A small file can expand to terabytes: a child process with a memory limit reads 
 from __future__ import annotations
 
 import io
-import re
 from collections import deque
 from contextlib import suppress
+from itertools import chain
 from typing import IO, TYPE_CHECKING
 
 from covmis_build.children import NO_MEMORY, in_child
 from covmis_build.errors import InputError, doubted
+from covmis_build.files.parquet_plan import AT_ONCE, ROWS, plan, too_much
 from covmis_build.files.table import EXACT, Row, Table, cell
 
 if TYPE_CHECKING:
@@ -20,20 +21,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     from covmis_build.files.contents import Open
 
 PARQUET, ARROW, NUMPY = b"PAR1", b"ARROW1", b"\x93NUMPY"
 RATIO, SMALLEST_ROOM = 1000, 64 << 10
 """Maximum ratio of expanded size to file size; smaller files may expand like one of this size."""
-ROWS = 1024
 WHOLE = 2 << 30
 """Maximum expanded bytes of a table that is read as a whole."""
-AT_ONCE = 64 << 20
-"""Maximum expanded bytes of one row, and of rows that are read at a time."""
-TOO_MUCH = "is a table that amounts to too much for its size, or for memory"
-DIVIDE = "If it is what it seems, divide it, or write it as CSV"
 
 
 def open_frame(opened: Open) -> Table:
@@ -86,48 +81,13 @@ def batches(file: IO[bytes], *, most: int = 0) -> Iterator[pa.RecordBatch]:
     file.seek(0)
     if file.read(4) == PARQUET:
         with pq.ParquetFile(file) as parquet:
-            schema, shared, rows = parquet.schema_arrow, *_shared(file, parquet, room)
-        with pq.ParquetFile(file, read_dictionary=shared) as parquet:
-            yield from _within(parquet.iter_batches(rows), schema, room)
+            schema, how = parquet.schema_arrow, plan(file, parquet, room)
+        with pq.ParquetFile(file, read_dictionary=how.as_stored) as parquet:
+            groups = (parquet.iter_batches(rows, [group]) for group, rows in enumerate(how.rows))
+            yield from _within(chain.from_iterable(groups), schema, room)
     else:
         with pa.ipc.open_file(file) as arrow:
             yield from _within(map(arrow.get_batch, range(arrow.num_record_batches)), arrow.schema, room)
-
-
-def _shared(file: IO[bytes], parquet: pq.ParquetFile, room: int) -> tuple[list[str], int]:
-    """Return the texts in lists, which are to be read as they are stored: each once; and how many rows may be read at a time."""
-    from covmis_build.files.sizes import OF_A_VALUE
-
-    shared, longest = set[str](), 1
-    metadata, leaves = parquet.metadata, parquet.schema
-    for group in range(metadata.num_row_groups):
-        for at in range(metadata.num_columns):
-            chunk, leaf = metadata.row_group(group).column(at), leaves.column(at)
-            length, in_lists = 0, bool(leaf.max_repetition_level)
-            if leaf.physical_type == "FIXED_LEN_BYTE_ARRAY":
-                length = leaf.length
-            elif "DELTA_BYTE_ARRAY" in chunk.encodings:  # texts that share their beginnings
-                length = chunk.total_uncompressed_size
-            elif leaf.physical_type == "BYTE_ARRAY" and chunk.has_dictionary_page:
-                if in_lists:
-                    shared.add(leaf.path)
-                else:
-                    length = _dictionary_size(file, chunk)
-            longest = max(longest, length)
-            room -= chunk.num_values * max(OF_A_VALUE, length * in_lists)
-            if room < 0:
-                raise InputError(TOO_MUCH, remedy=DIVIDE)
-    return sorted(shared), max(1, min(ROWS, 4 * AT_ONCE // longest))
-
-
-def _dictionary_size(file: IO[bytes], chunk: pq.ColumnChunkMetaData) -> int:
-    """Return the bytes of a column's dictionary, from its page's header: Thrift's compact form of two 32-bit numbers."""
-    file.seek(chunk.dictionary_page_offset)
-    header = re.match(rb"\x15[\x80-\xff]*[\x00-\x7f]\x15([\x80-\xff]*[\x00-\x7f])", file.read(16), re.DOTALL)
-    if not header:
-        return int(chunk.total_uncompressed_size)
-    size = sum((byte & 0x7F) << (7 * place) for place, byte in enumerate(bytes(header[1])))
-    return size >> 1
 
 
 def _within(source: Iterator[pa.RecordBatch], schema: pa.Schema, room: int) -> Iterator[pa.RecordBatch]:
@@ -141,14 +101,27 @@ def _within(source: Iterator[pa.RecordBatch], schema: pa.Schema, room: int) -> I
             amounts += sizes(column)
         room -= int(amounts.sum())
         if room < 0 or amounts.max(initial=0) > AT_ONCE:
-            raise InputError(TOO_MUCH, remedy=DIVIDE)
+            raise too_much()
         ends, begin = np.cumsum(amounts), 0
         while begin < batch.num_rows:
             before = ends[begin] - amounts[begin]
             end = min(begin + ROWS, int(np.searchsorted(ends, before + AT_ONCE, side="right")))
             piece = batch.slice(begin, end - begin)
-            yield piece if piece.schema.equals(schema) else piece.cast(schema)
+            yield piece if piece.schema.equals(schema) else _as_written(piece, schema)
             begin = end
+
+
+def _as_written(piece: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Give each row its own texts; those of lists are cast, views of texts cannot be."""
+    import pyarrow as pa
+
+    columns = [
+        column.dictionary_decode()
+        if pa.types.is_dictionary(column.type) and not pa.types.is_dictionary(kind)
+        else column
+        for column, kind in zip(piece.columns, schema.types, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=schema.names).cast(schema)
 
 
 def check(files: Mapping[str, Path | bytes]) -> None:

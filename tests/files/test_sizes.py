@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections import deque
 
 import pyarrow as pa
@@ -9,7 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from covmis_build.errors import InputError
-from covmis_build.files import frames
+from covmis_build.files import frames, parquet_plan
+from covmis_build.files.parquet_pages import pages
 from covmis_build.files.sizes import OF_A_VALUE, sizes
 
 TEXTS = pa.array(["abcde", "", "z" * 200, None])
@@ -63,20 +65,89 @@ def test_texts_in_lists_that_are_one_text_are_counted_before_they_are_expanded(t
     assert pool.max_memory() - before < 256 << 20
 
 
-def test_rows_that_share_a_text_come_a_few_at_a_time(tmp_path):
-    """Read rightly, and never more than some hundred megabytes at once."""
+def test_rows_that_share_a_text_are_read_as_it_is_stored(tmp_path):
+    """Each once, so that a long one costs other rows nothing; and expanded a few at a time."""
     words = ["a" * (8 << 20), "b"]
-    at = pa.array([0, 1, 1, 0] * 8, pa.int32())
+    at = pa.array([0, 1, 1, 0] * 8 + [1] * 50_000, pa.int32())
     pq.write_table(
         pa.table({"text": pa.DictionaryArray.from_arrays(at, pa.array(words))}),
         tmp_path / "a.parquet",
         store_schema=False,
     )
     with (tmp_path / "a.parquet").open("rb") as file:
-        shared, rows = frames._shared(file, pq.ParquetFile(file), 1 << 40)
+        how = parquet_plan.plan(file, pq.ParquetFile(file), 1 << 40)
         pieces = list(frames.batches(file))
-    assert (shared, rows) == ([], 31)
-    assert max(len(piece) for piece in pieces) < 32
+    assert how.as_stored == ["text"]
+    assert how.rows[0] >= frames.ROWS
+    assert max(piece.column(0).to_pylist().count(words[0]) for piece in pieces) <= 8
     assert [value for piece in pieces for value in piece.column(0).to_pylist()] == [
         words[place] for place in at.to_pylist()
     ]
+
+
+def written(path, encoding, texts, **how):
+    how = how or {"use_dictionary": False, "column_encoding": {"text": encoding}}
+    pq.write_table(pa.table({"text": texts}), path, compression="zstd", store_schema=False, **how)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("encoding", "rows"), [("DELTA_BYTE_ARRAY", 4), ("PLAIN", 16), ("DELTA_LENGTH_BYTE_ARRAY", 16)]
+)
+def test_texts_that_cannot_be_read_as_they_are_stored_are_decoded_a_few_at_a_time(tmp_path, encoding, rows):
+    """Forty texts of eight megabytes; where they may share their beginnings, all pages could be in each of them."""
+    texts = ["x" * (8 << 20)] + ["x" * (8 << 20), "y"][encoding == "DELTA_BYTE_ARRAY" :][:1] * 39
+    table = pa.table({"text": texts})
+    with pq.ParquetWriter(
+        tmp_path / "a.parquet", table.schema, compression="zstd", write_batch_size=1,
+        use_dictionary=False, column_encoding={"text": encoding},
+    ) as writer:  # fmt: skip
+        writer.write_table(table)
+    with (tmp_path / "a.parquet").open("rb") as file:
+        how = parquet_plan.plan(file, pq.ParquetFile(file), 1 << 40)
+    assert (how.as_stored, how.rows) == ([], [rows])
+
+
+def test_a_page_that_memory_does_not_hold_is_refused_before_it_is_decompressed(tmp_path):
+    path = written(tmp_path / "a.parquet", "PLAIN", ["x" * (64 << 20)] * 9)
+    pool = pa.default_memory_pool()
+    before = pool.bytes_allocated()
+    with path.open("rb") as file, pytest.raises(InputError, match="too much"):
+        parquet_plan.plan(file, pq.ParquetFile(file), 1 << 40)
+    assert pool.bytes_allocated() == before
+
+
+def test_copies_of_a_dictionary_are_counted(tmp_path, monkeypatch):
+    path = written(tmp_path / "a.parquet", "", ["a" * 1000, "b"] * 5000, use_dictionary=True)
+    with path.open("rb") as file:
+        assert parquet_plan.plan(file, pq.ParquetFile(file), 1 << 40).rows == [1024]
+        monkeypatch.setattr(parquet_plan, "COPIED", 9 * (1009 + 2 * parquet_plan.OF_AN_ENTRY) - 1)
+        with pytest.raises(InputError, match="too much"):
+            parquet_plan.plan(file, pq.ParquetFile(file), 1 << 40)
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("dictionary", [True, False])
+def test_headers_of_pages_say_what_the_footer_says(tmp_path, version, dictionary):
+    path = tmp_path / "a.parquet"
+    texts = [f"text {number % 900}" for number in range(5000)]
+    pq.write_table(
+        pa.table({"text": texts}), path, use_dictionary=dictionary, data_page_version=version, data_page_size=4096,
+        write_page_checksum=True,
+    )  # fmt: skip
+    with path.open("rb") as file:
+        chunk = pq.ParquetFile(file).metadata.row_group(0).column(0)
+        read = list(pages(file, chunk))
+    assert sum(page.values for page in read if not page.dictionary) == chunk.num_values == 5000
+    assert [page.values for page in read if page.dictionary] == [900] * dictionary
+    headers = chunk.total_uncompressed_size - sum(page.size for page in read)
+    assert 0 < headers < 80 * len(read)
+
+
+@pytest.mark.parametrize("kind", [9, 0x15 & 15 | 0x70])
+def test_a_header_that_another_reader_may_understand_is_refused(tmp_path, kind):
+    path = written(tmp_path / "a.parquet", "PLAIN", ["x"])
+    data = bytearray(path.read_bytes())
+    data[4] = 0x10 | kind if kind < 16 else kind
+    with pytest.raises(InputError, match="page"):
+        deque(frames.batches(io.BytesIO(data)), maxlen=0)
