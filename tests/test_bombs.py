@@ -50,6 +50,17 @@ def test_a_text_that_all_rows_share_counts_for_each_of_them(tmp_path, name):
             read_export(tmp_path / name)
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["zeros.jsonl.xz", "line.csv", "brackets.json", "strings.xlsx", "shared.arrow", "beginnings.parquet"],
+)
+def test_a_file_that_is_refused_is_bad_input_and_no_question(tmp_path, name):
+    bombs.make(tmp_path / name, 96 << 20)
+    seen = look(tmp_path / name)
+    assert len(seen.questions) == 1
+    assert seen.exit_code == 2
+
+
 FAR = (
     '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
     '<row r="1"><c r="A1"><v>1</v></c></row><row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData></worksheet>'

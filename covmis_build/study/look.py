@@ -91,6 +91,8 @@ class SeenFile:
     settings: str = ""
     from_settings: bool = False
     """True if study.toml defines how the file is parsed."""
+    refused: bool = False
+    """True if nothing of the file can be read, whatever the settings say."""
 
     @property
     def asks(self) -> list[str]:
@@ -169,8 +171,9 @@ class Look(Result):
 
     @property
     def exit_code(self) -> int:
-        """1 if there are questions."""
-        return 1 if self.questions else 0
+        """2 if a file cannot be read, 1 if there are questions."""
+        refused = any(seen.refused for seen in self.files)
+        return InputError.exit_code if refused else int(bool(self.questions))
 
     @property
     def summary(self) -> Summary:
@@ -223,6 +226,7 @@ def _look(job: streams.Job, how: ReadingOptions, path: Path, study: OfStudy | No
             seen.form, seen.by, seen.questions = "table", "its first bytes", [str(error)]
             if not isinstance(error, BrokenIds):
                 _see_without_header(seen, job, how)
+            seen.refused = not seen.settings
             return seen
         seen.form, seen.by = understood.form, understood.by
         seen.columns, seen.left_over = understood.taken, understood.left_over
@@ -284,6 +288,7 @@ def _see_rows(
     if seen.rows and not sum(forms.values()) and not seen.skipped:
         said = "".join(f": {nested.for_file(problem.example, str(path))}" for problem in seen.problems[:1])
         seen.questions.append(f"nothing in it could be read{said}")
+        seen.refused = True
 
 
 def _in_other_languages(texts: Sequence[tuple[str, str]], study: OfStudy | None) -> list[str]:

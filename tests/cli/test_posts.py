@@ -157,7 +157,7 @@ def test_a_missing_file_and_one_of_nothing(study, tmp_path):
     path = tmp_path / "broken.jsonl"
     path.write_text("{\n{\n")
     code, out, _ = covmis("posts", "look", str(path), "--study", str(study))
-    assert (code, "nothing in it could be read" in out) == (1, True)
+    assert (code, "nothing in it could be read" in out) == (2, True)
 
 
 ARABIC = [
