@@ -57,8 +57,16 @@ Url = Annotated[
 ]
 
 
-LANGUAGES = ("en", "es", "pt", "de", "fr", "it", "ar")
-"""Languages of what annotators see."""
+LANGUAGES = {
+    "en": "English",
+    "es": "español",
+    "pt": "português",
+    "de": "Deutsch",
+    "fr": "français",
+    "it": "italiano",
+    "ar": "العربية",
+}
+"""Languages of what annotators see, each with its own name."""
 AnnotatorLanguage = Annotated[
     str,
     Meta(

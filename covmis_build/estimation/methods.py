@@ -13,7 +13,7 @@ from covmis_build.sampling import audit as audits
 from covmis_build.stats.intervals import between
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import pandas as pd
 
@@ -26,6 +26,10 @@ POST_STRATIFIED = (
 )
 MENTIONED = 8
 """Maximum number of sparse parts named in a sentence."""
+MOST_NAMED = 6
+"""Maximum number of parts of one kind without an interval that are named; the table has all."""
+NO_WIDTH = 1e-12
+"""Remaining rounding error in the width of a zero-width interval."""
 
 
 def methods_sentences(
@@ -156,3 +160,35 @@ def _assisted_sentences(shares: pd.DataFrame) -> Iterator[str]:
         "Shares are assisted by predictions for all posts (λ minimises the design's variance; groups with "
         f"fewer than {FEWEST_LABELS} labels are not assisted): {'; '.join(parts)}."
     )
+
+
+def parts_without_interval(shares: pd.DataFrame) -> list[str]:
+    """Return sentences on parts, or labels of a part, that have no interval or one of no width: which, and why."""
+    why = shares["why"].fillna("")
+    no_width = (shares["high"] - shares["low"] < NO_WIDTH) & (why == "")
+    why = why.mask(no_width, "all posts that were kept are labelled, so the sample adds no uncertainty")
+    labels_of: dict[str, dict[tuple[str, str], list[str]]] = {}
+    columns = (shares[name] for name in ("scope", "name", "label"))
+    for reason, scope, name, label in zip(why, *columns, strict=True):
+        labels_of.setdefault(reason, {}).setdefault((scope, name), []).append(label)
+    every = shares["label"].nunique()
+    sentences = []
+    for reason, parts in labels_of.items():
+        names: dict[str, list[str]] = {}
+        for (scope, name), labels in parts.items():
+            only = "" if len(set(labels)) == every else f" ({', '.join(dict.fromkeys(labels))})"
+            names.setdefault(scope, []).append(f"{scope} {name}".strip() + only)
+        named = [_the_first(each, scope) for scope, each in names.items()]
+        sentences += [f"{', '.join(named)}: {reason}."] if reason else []
+    return sentences
+
+
+def _the_first(names: Sequence[str], scope: str) -> str:
+    """Name parts; of many the first ones, with their number.
+
+    >>> _the_first([f"claim {number}" for number in range(1, 21)], "claim")
+    '20 claims (claim 1, claim 2, claim 3, …)'
+    """
+    if len(names) <= MOST_NAMED:
+        return ", ".join(names)
+    return f"{counted(len(names), f'{scope}s')} ({', '.join(names[: MOST_NAMED // 2])}, …)"

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from covmis_build.errors import InputError, counted
+from covmis_build.errors import InputError
 from covmis_build.estimation import differences
 from covmis_build.estimation.assisted import FEWEST_LABELS, assisted_estimate, deviations, strength
 from covmis_build.estimation.checks import Checked, cells_of_claims, cells_within, checks_of, said_by_rules
 from covmis_build.estimation.differences import Part
 from covmis_build.estimation.from_values import times
 from covmis_build.estimation.label_error import answered, between_people, over_people, own_shares
-from covmis_build.estimation.methods import methods_sentences
+from covmis_build.estimation.methods import methods_sentences, parts_without_interval
 from covmis_build.estimation.needed import check_corpus
 from covmis_build.estimation.parts import in_part, names_of_parts
 from covmis_build.estimation.post_strata import post_strata, strata_of_weights
@@ -75,8 +75,6 @@ LONE = 2.0
 """With fewer units that have a label its frequency is uncertain: the interval begins at the possible limit."""
 CLOSE = 1e-9
 """Rounding error of such a number of units."""
-NO_WIDTH = 1e-12
-"""Remaining rounding error in the width of a zero-width interval."""
 SHOWN = (
     "estimand", "scope", "name", "label", "share", "low", "high", "unweighted", "effective_n", "n", "total",
 )  # fmt: skip
@@ -189,38 +187,7 @@ class Estimates(Result):
     @property
     def without_interval(self) -> list[str]:
         """Which parts, or labels of a part, have no interval or one of no width, and why."""
-        why = self.shares["why"].fillna("")
-        no_width = (self.shares["high"] - self.shares["low"] < NO_WIDTH) & (why == "")
-        why = why.mask(no_width, "all posts that were kept are labelled, so the sample adds no uncertainty")
-        labels_of: dict[str, dict[tuple[str, str], list[str]]] = {}
-        columns = (self.shares[name] for name in ("scope", "name", "label"))
-        for reason, scope, name, label in zip(why, *columns, strict=True):
-            labels_of.setdefault(reason, {}).setdefault((scope, name), []).append(label)
-        every = self.shares["label"].nunique()
-        sentences = []
-        for reason, parts in labels_of.items():
-            names: dict[str, list[str]] = {}
-            for (scope, name), labels in parts.items():
-                only = "" if len(set(labels)) == every else f" ({', '.join(dict.fromkeys(labels))})"
-                names.setdefault(scope, []).append(f"{scope} {name}".strip() + only)
-            named = [_the_first(each, scope) for scope, each in names.items()]
-            sentences += [f"{', '.join(named)}: {reason}."] if reason else []
-        return sentences
-
-
-MOST_NAMED = 6
-"""Parts of one kind in a sentence; the table has all."""
-
-
-def _the_first(names: Sequence[str], scope: str) -> str:
-    """Name parts; of many the first ones, with their number.
-
-    >>> _the_first([f"claim {number}" for number in range(1, 21)], "claim")
-    '20 claims (claim 1, claim 2, claim 3, …)'
-    """
-    if len(names) <= MOST_NAMED:
-        return ", ".join(names)
-    return f"{counted(len(names), f'{scope}s')} ({', '.join(names[: MOST_NAMED // 2])}, …)"
+        return parts_without_interval(self.shares)
 
 
 def estimates(  # noqa: PLR0913 - a sample, its pool, and what is known beside, by name

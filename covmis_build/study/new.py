@@ -22,6 +22,9 @@ OF_NEW = Cleaning(scope="claim", similar_words="unicode")
 """A text that several claims find is labelled for each, and texts are compared by whole words in every script. The defaults are
 the paper's: one label for the whole study, and scikit-learn's words."""
 
+FOR_ANNOTATORS = LANGUAGES
+"""Languages that a new study can have, each with its own name."""
+
 
 def is_study(folder: Path) -> bool:
     """True if this folder contains a study."""

@@ -11,7 +11,7 @@ from starlette.responses import PlainTextResponse
 
 from covmis_build.errors import CovmisError, UnknownName
 from covmis_build.study import verbs
-from covmis_build.study.new import is_study, new_study
+from covmis_build.study.new import FOR_ANNOTATORS, is_study, new_study
 from covmis_build.workbench.bench import Bench, back_to, bench_of, form_of
 from covmis_build.workbench.commands import start_of
 
@@ -33,7 +33,7 @@ def overview(request: Request) -> Response:
     """The first page; where there is no study yet, one that makes it."""
     bench = bench_of(request)
     if not is_study(bench.folder):
-        return bench.page(request, "new.html", "new", ".")
+        return bench.page(request, "new.html", "new", ".", languages=FOR_ANNOTATORS)
     status = bench.status()
     rounds = [(round_, bench.progress(round_)) for round_ in bench.study.rounds]
     workers = [worker for _, progress in rounds for worker in progress.workers]
@@ -79,10 +79,13 @@ async def new(request: Request) -> Response:
     bench, form = bench_of(request), await form_of(request)
     title = form.get("title", "").strip() or bench.folder.name
     labels = form.get("labels", "").strip()
-    await run_in_threadpool(new_study, bench.folder, title, labels=labels)
+    language = form.get("language") or "en"
+    await run_in_threadpool(new_study, bench.folder, title, labels=labels, language=language)
     name = bench.folder.name
-    words = ("--labels", labels) if labels else ()
-    options = f"title={title!r}" + (f", labels={labels!r}" if labels else "")
+    chosen = {"labels": labels} if labels else {}
+    chosen |= {"language": language} if language != "en" else {}
+    words = [word for option, value in chosen.items() for word in (f"--{option}", value)]
+    options = ", ".join(f"{option}={value!r}" for option, value in {"title": title, **chosen}.items())
     bench.note("new", name, "--title", title, *words, python=f"study = covmis.new_study({name!r}, {options})")
     return back_to("/posts")
 

@@ -51,6 +51,17 @@ def test_whatever_people_write_at_length_is_shown_again_when_it_is_refused():
     assert fields - set(WRITTEN) == {"people"}  # codes of annotators, refused on their own page
 
 
+def test_a_new_study_speaks_the_language_that_its_annotators_read(client, tmp_path):
+    assert '<option value="ar" lang="ar">العربية</option>' in client.get("/").text
+    assert client.post("/new", data={"title": "Rumores", "language": "xx"}).status_code == 400
+    client.post("/new", data={"title": "Rumores", "language": "es"})
+    study = covmis.open_study(tmp_path / "my study")
+    assert study.settings.annotation.language == "es"
+    assert "Cómo" in study.places.guideline.read_text("utf-8")
+    assert "--title Rumores --language es" in client.get("/session/session.sh").text
+    assert "title='Rumores', language='es')" in client.get("/session/session.py").text
+
+
 def test_an_empty_folder_becomes_a_sample_and_the_script_does_the_same(client, own, tmp_path):
     assert "A new study" in client.get("/").text
     assert "no study.toml here" in client.get("/posts").text
