@@ -1,9 +1,10 @@
-"""Labels made in other tools: Label Studio, doccano, Prodigy, Argilla, Potato, and tables; read into one record.
+"""Labels made in other tools: Label Studio, doccano, Prodigy, Argilla, Labelbox, Potato, and tables; read into one record.
 
     Label Studio   JSON (tasks with annotations), JSON_MIN and CSV (a row an annotation)
     doccano        JSON lines (id, text, label): a file a person, also as the zip that it downloads
     Prodigy        JSON lines (answer, accept or label, _annotator_id)
     Argilla        JSON of records (fields, responses), or a data set with columns `question.responses`
+    Labelbox       JSON lines (data_row, projects with labels), with label_details
     Potato         the folder annotation_output with a folder a person, or its CSV (columns `schema:::label`)
     tables         long (item, annotator, label) or wide (item, a column a person): `label_matrix` reads them
 
@@ -172,6 +173,7 @@ def _form_of(row: Mapping[str, Any]) -> str:
         and bool({"_input_hash", "_task_hash", "_session_id"} & is_a.keys()),
         "Argilla": is_a.get("responses") is dict and is_a.get("fields") is dict,
         "Argilla (a data set)": any(name.endswith((".responses", ".responses.users")) for name in row),
+        "Labelbox": is_a.get("data_row") is dict and is_a.get("projects") is dict,
         "Potato": is_a.get("label_annotations") is dict,
         "Potato (a table)": any(":::" in name for name in row)
         and bool({"user", "user_id", "instance_id"} & is_a.keys()),
@@ -265,7 +267,7 @@ SKIPPED = "skipped, rejected, or a draft"
 def _one(value: Any) -> str:
     """Return the single label in a value; empty if there is none, or several."""
     if isinstance(value, list):
-        value = value[0] if len(value) == 1 else None
+        value = _only(value)
     return "" if value is None or isinstance(value, dict | list) else str(value).strip()
 
 
@@ -398,6 +400,31 @@ def _listed(value: Any) -> list[Any]:
     return [] if value is None else list(value)
 
 
+def _labelbox(row: Row, whose: str) -> Iterator[GivenLabel | str]:
+    data = row["data_row"]
+    item = str(data.get("external_id") or data.get("global_key") or data.get("id") or "")
+    text = str(data.get("row_data") or "").strip()
+    for given in (given for project in row["projects"].values() for given in project.get("labels") or ()):
+        if (given.get("performance_details") or {}).get("skipped"):
+            yield SKIPPED
+            continue
+        details = given.get("label_details") or {}
+        who, given_at = (
+            str(details.get("created_by") or whose),
+            as_moment(str(details.get("created_at") or "")),
+        )
+        for answer in (given.get("annotations") or {}).get("classifications") or ():
+            chosen = answer.get("radio_answer") or _only(answer.get("checklist_answers")) or {}
+            label = str(chosen.get("name") or chosen.get("value") or "").strip()
+            question = str(answer.get("name") or "")
+            yield GivenLabel(item, who, label, text, None, given_at, question=question) if label else SEVERAL
+
+
+def _only(values: Any) -> Any:
+    """Return the single value of a list."""
+    return values[0] if isinstance(values, list) and len(values) == 1 else None
+
+
 def _potato(row: Row, whose: str) -> Iterator[GivenLabel | str]:
     item = str(row.get("instance_id") or row.get("id") or "")
     who = str(row.get("user_id") or row.get("user") or whose)
@@ -468,6 +495,7 @@ READERS = {
     "Prodigy": _prodigy,
     "Argilla": _argilla,
     "Argilla (a data set)": _argilla_rows,
+    "Labelbox": _labelbox,
     "Potato": _potato,
     "Potato (a table)": _potato_rows,
     "doccano": _doccano,

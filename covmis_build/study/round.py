@@ -277,7 +277,7 @@ class Round(Result):
         labels: Annotated[
             Path | str | pd.DataFrame,
             About(
-                "An export of Label Studio, doccano, Prodigy, Argilla or Potato, or a table of labels.",
+                "An export of Label Studio, doccano, Prodigy, Argilla, Labelbox or Potato, or a table of labels.",
                 metavar="FILE",
                 argument=True,
             ),

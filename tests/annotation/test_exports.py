@@ -96,6 +96,31 @@ def argilla() -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
+def labelbox() -> list[dict[str, Any]]:
+    """As Labelbox's export task gives lines: a row of data with the labels of each project, one of them skipped."""
+
+    def label(who: str, answer: dict[str, Any], *, skipped: bool = False) -> dict[str, Any]:
+        return {
+            "label_kind": "Default", "version": "1.0.0", "id": "cl1",
+            "label_details": {"created_at": "2026-01-01T10:00:00.000+00:00", "created_by": f"{who}@x.org", "content_last_updated_by": ""},
+            "performance_details": {"seconds_to_create": 4, "skipped": skipped},
+            "annotations": {"objects": [], "relationships": [], "classifications": [] if skipped else [{"name": "stance", "value": "stance", **answer}]},
+        }  # fmt: skip
+
+    rows = []
+    for at, item in enumerate(ITEMS):
+        anna, ben = (own[item] for own in SAID.values())
+        given = [
+            label("anna", {"radio_answer": {"name": anna, "value": anna, "classifications": []}}),
+            label("ben", {"checklist_answers": [{"name": ben, "value": ben}]}),
+        ]
+        given += [label("cleo", {}, skipped=True)] * (at < 2)
+        project = {"name": "Stance", "labels": given, "project_details": {"workflow_status": "DONE"}}
+        data = {"id": f"ck{at}", "external_id": item, "global_key": item, "row_data": TEXT[item]}
+        rows.append({"data_row": data, "media_attributes": {}, "projects": {"cp1": project}})
+    return rows
+
+
 def potato(who: str) -> list[dict[str, Any]]:
     return [
         {
@@ -123,6 +148,7 @@ def written(folder: Path) -> Iterator[tuple[str, Path]]:
         ),
         "prodigy.jsonl": lines(prodigy()),
         "argilla.json": json.dumps(argilla()),
+        "labelbox.ndjson": lines(labelbox()),
         "potato.csv": table(
             ["user", "instance_id", "displayed_text", *(f"stance:::{name}" for name in LABELS)],
             [[who, item, TEXT[item], *("1" if label == name else "" for name in LABELS)] for who, item, label in PAIRS],
@@ -148,7 +174,7 @@ def written(folder: Path) -> Iterator[tuple[str, Path]]:
 def test_kappa_of_each_tools_export_is_scikit_learns(tmp_path):
     kappas = {name: agreement_of_file(path).kappa.value for name, path in written(tmp_path)}
     assert kappas == dict.fromkeys(kappas, pytest.approx(KAPPA))
-    assert len(kappas) == 9
+    assert len(kappas) == 10
     assert 0.5 < KAPPA < 0.9
 
 
@@ -160,7 +186,7 @@ def test_a_frame_of_an_export_is_compared_like_its_file():
         }
         for item in ITEMS
     ]  # fmt: skip
-    for rows in (label_studio(), prodigy(), argilla(), flat):
+    for rows in (label_studio(), prodigy(), argilla(), labelbox(), flat):
         assert agreement(pd.DataFrame(rows)).kappa.value == pytest.approx(KAPPA)
 
 
