@@ -210,7 +210,7 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class PostCase:
-    """[[form.case]]: what some objects of a form have instead. Empty keys stay as the form says."""
+    """[[retrieval.forms.case]]: what some objects of a form have instead. Empty keys stay as the form says."""
 
     if_: Annotated[str, says('when it holds, like "kind = video & !text"')]
     skip: Annotated[str, says("it is no post: why, in words; they are counted")] = ""
@@ -235,7 +235,7 @@ class PostCase:
 
 @dataclass(frozen=True, slots=True)
 class PostForm:
-    """[[form]]: a tool's export, described, in a file of `archive/forms/`.
+    """[[retrieval.forms]]: a tool's export, described. covmis's own are [[form]] in files of `archive/forms/`.
 
     It is recognised by the columns of a table (`header`), the keys of its first post (`keys`), or by what its first line
     or document says (`where`).
@@ -346,6 +346,10 @@ class Retrieval:
         says(
             "tables [[retrieval.columns]] for files that are not recognised: `covmis posts look FILE` prints them"
         ),
+    ] = ()
+    forms: Annotated[
+        tuple[PostForm, ...],
+        says("tables [[retrieval.forms]] that describe other tools' exports: see docs/guides/forms.md"),
     ] = ()
 
     @property

@@ -139,7 +139,7 @@ def _value(value: Any, kind: Any, where: str) -> Any:
     if get_origin(plain) is tuple and isinstance(value, list) and inside[-1] is Ellipsis:
         of_tables = dataclasses.is_dataclass(_plain(inside[0])[0])
         each = f"[[{_dotted(where)}]]" if of_tables else f"each of {where}"
-        return tuple(_value(entry, inside[0], each) for entry in value)
+        return tuple(_element(entry, inside[0], each) for entry in value)
     if get_origin(plain) is dict and isinstance(value, dict):
         return {
             _value(key, inside[0], f"a key of {where}"): _value(entry, inside[1], f"{where}.{key}")
@@ -153,9 +153,19 @@ def _value(value: Any, kind: Any, where: str) -> Any:
         raise InputError(f"{where} must be {_allowed(kind, value)}", remedy=remedy) from None
 
 
+def _element(value: Any, kind: Any, where: str) -> Any:
+    """Check an element of a list. The error names a table that has a name."""
+    try:
+        return _value(value, kind, where)
+    except InputError as error:
+        if where.startswith("[[") and isinstance(value, dict) and isinstance(value.get("name"), str):
+            error.problem += f" (name = {toml(value['name'])})"
+        raise
+
+
 def _dotted(where: str) -> str:
     """Format a place in a table as the name of a TOML table."""
-    return where.removeprefix("[").replace("] ", ".")
+    return re.sub(r"\]+ ", ".", where.lstrip("["))
 
 
 def _plain(kind: Any) -> tuple[Any, bool]:
@@ -190,7 +200,7 @@ def _allowed(kind: Any, value: Any) -> str:
         return next((meta.title for meta in metas if meta.title), in_range or _allowed(inside[0], value))
     if origin is typing.Literal:
         return " or ".join(f'"{choice}"' for choice in inside)
-    if origin is tuple:
+    if origin in {tuple, list}:
         return f"a list, each {_allowed(inside[0], value)}"
     if origin is dict:
         return "a table like { name = … }"
@@ -387,6 +397,7 @@ HEAD = """\
 
 OWN_TABLES = {
     "columns": "[[retrieval.columns]]",
+    "forms": "[[retrieval.forms]]",
     "changes": "[[labels.changes]]",
     "aliases": "[labels.aliases]",
 }

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from covmis_build.options import Columns, LabelChange
+from covmis_build.options import Columns, LabelChange, PostCase, PostForm
 from covmis_build.settings import TABLES, Settings, key_of, meaning, read_settings, settings_toml, toml
 
 ROOT = Path(__file__).parents[1]
@@ -43,8 +43,13 @@ def page() -> str:
     """The page, with its tables of keys made anew."""
     head = PAGE.read_text("utf-8").partition(BEGIN)[0]
     tables = [section(f"[{name}]", kind) for name, kind in TABLES.items()]
-    lists = [section("[[labels.changes]]", LabelChange), section("[[retrieval.columns]]", Columns)]
-    return head + BEGIN + "\n".join([*tables, *lists])
+    lists = {
+        "[[labels.changes]]": LabelChange,
+        "[[retrieval.columns]]": Columns,
+        "[[retrieval.forms]]": PostForm,
+        "[[retrieval.forms.case]]": PostCase,
+    }
+    return head + BEGIN + "\n".join([*tables, *(section(name, kind) for name, kind in lists.items())])
 
 
 def section(name: str, kind: type) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from covmis_build import settings
 from covmis_build.errors import InputError
-from covmis_build.options import Columns, LabelChange
+from covmis_build.options import Columns, LabelChange, PostCase, PostForm
 from covmis_build.settings import Settings, settings_toml
 from tests.conftest import ROOT
 from tests.settings_pages import PAGE, SCHEMA, page, schema
@@ -23,6 +23,8 @@ WRONG = {
     "value": '[sampling]\ndesign = "snowball"',
     "part of a list": '[sampling]\nstrata_by = ["mood"]',
     "key of columns": '[[retrieval.columns]]\nident = "nr"',
+    "key of forms": '[[retrieval.forms]]\nname = "a"\nident = "nr"',
+    "key of cases": '[[retrieval.forms]]\nname = "a"\n[[retrieval.forms.case]]\nif_ = "nr"',
     "key of changes": '[[labels.changes]]\nafter_round = 1\nfrom_ = "a"\nto = []',
 }
 
@@ -33,7 +35,7 @@ def test_schema_and_page_are_what_the_settings_say():
 
 
 def test_every_key_has_a_meaning():
-    records = [settings.Settings, *settings.TABLES.values(), Columns, LabelChange]
+    records = [settings.Settings, *settings.TABLES.values(), Columns, LabelChange, PostForm, PostCase]
     bare = [
         f"{record.__name__}.{name}"
         for record in records

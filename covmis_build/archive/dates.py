@@ -160,6 +160,20 @@ def _zone_of(name: str) -> tzinfo | None:
         return None
 
 
+def zone_is_known(name: str) -> bool:
+    """True if this is a time zone, by name or offset, or none is given."""
+    return _zone_of(name) is not None
+
+
+def format_is_known(written: str) -> bool:
+    """True if a date can be written so, like %d.%m.%Y."""
+    try:
+        datetime.strptime(datetime(2020, 1, 31, tzinfo=UTC).strftime(written), written)  # noqa: DTZ007 - only tried
+    except ValueError:
+        return False
+    return "%" in written
+
+
 def settle(cells: Iterable[str], *, date_format: str = "", zone: str = "") -> TimeForm:
     """Determine the single format of a time column: that of most cells, or `date_format`."""
     if date_format:

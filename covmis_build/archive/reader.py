@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from covmis_build.files.table import Table
-    from covmis_build.options import Columns, Retrieval
+    from covmis_build.options import Columns, PostForm, Retrieval
 
 BOM = b"\xef\xbb\xbf"
 
@@ -48,17 +48,24 @@ class Read(NamedTuple):
 
 
 class ReadingOptions(NamedTuple):
-    """The study's reading options: rules for columns, and the claims' ids."""
+    """The study's reading options: rules for columns, the claims' ids, and forms of its own."""
 
     rules: tuple[Columns, ...] = ()
     claims: frozenset[str] = frozenset()
     limits: Limits = Limits()
+    own_forms: tuple[PostForm, ...] = ()
 
     @classmethod
     def of(cls, options: Retrieval, claims: Iterable[str] = ()) -> Self:
         """Create them from the settings."""
         limits = Limits(size_of(options.longest_line), options.unpacked_ratio)
-        return cls(options.columns, frozenset(claims), limits)
+        formats.with_own(options.forms)  # one that cannot be used is an error before any file is read
+        return cls(options.columns, frozenset(claims), limits, options.forms)
+
+    @property
+    def forms(self) -> formats.Forms:
+        """All forms that a file may have."""
+        return formats.with_own(self.own_forms)
 
     def rule(self, name: str) -> Columns | None:
         """Return the rule for a file, if any."""
@@ -75,7 +82,11 @@ def read(
     A purged post comes as its id alone, with availability `purged`. Posts that repeat it come without it.
     """
     table, rule = job.kind == streams.TABLE, how.rule(job.name)
-    reads = _rows(job, forget, how) if table else _lines(streams.blocks(job, how.limits), forget)
+    reads = (
+        _rows(job, forget, how)
+        if table
+        else _lines(streams.blocks(job, how.limits, how.own_forms), forget, how.forms)
+    )
     yield from _with_times_of_ids(reads) if rule and rule.time_from_id else reads
 
 
@@ -104,7 +115,7 @@ def _emptied(posts: Iterable[Post]) -> str:
     return note
 
 
-def _lines(blocks: Iterable[streams.Block], forget: Forget) -> Iterator[Read]:
+def _lines(blocks: Iterable[streams.Block], forget: Forget, forms: formats.Forms) -> Iterator[Read]:
     current = form = ""
     for block in blocks:
         if block.problem:
@@ -112,9 +123,9 @@ def _lines(blocks: Iterable[streams.Block], forget: Forget) -> Iterator[Read]:
             continue
         data = bytes(block.data)
         if block.file != current and (first := first_line(data)):
-            form, current = formats.detect(first), block.file
+            form, current = forms.detect(first), block.file
         forgets = bool(forget) and forget.touches(data)
-        read_line = formats.READERS[form]
+        read_line = forms.reader(form)
         file, at = block.file, block.offset
         for line in [data] if block.single else block.contents():
             content = line if at else line.removeprefix(BOM)
@@ -122,14 +133,14 @@ def _lines(blocks: Iterable[streams.Block], forget: Forget) -> Iterator[Read]:
                 posts = read_line(content)
             except formats.UNREADABLE as error:
                 if content and not content.isspace():
-                    line_read = _in_another_form(file, at, content, error)
+                    line_read = _in_another_form(file, at, content, error, forms)
                     form = form or line_read.form
-                    read_line = formats.READERS[form]
-                    yield _without_purged(line_read, content, forget) if forgets else line_read
+                    read_line = forms.reader(form)
+                    yield _without_purged(line_read, content, forget, forms) if forgets else line_read
             else:
                 skipped = NOTHING if posts and type(posts) is list else _skipped(posts)
                 line_read = Read(file, at, form, posts, "", skipped, _emptied(posts))
-                yield _without_purged(line_read, content, forget) if forgets else line_read
+                yield _without_purged(line_read, content, forget, forms) if forgets else line_read
             at += len(line) + 1
 
 
@@ -144,7 +155,7 @@ class Opened(NamedTuple):
 def open_job(job: streams.Job, how: ReadingOptions) -> Opened:
     """Detect a table's meaning. Raises InputError, or BrokenIds for broken ids."""
     path = place(job.path)
-    seen = (job, storage.state_of(path), f"{how.rule(job.name)} {hash(how.claims)}")
+    seen = (job, storage.state_of(path), f"{how.rule(job.name)} {hash(how.claims)} {how.own_forms}")
     if seen not in _SEEN:
         while len(_SEEN) >= MOST_SEEN:
             _SEEN.pop(next(iter(_SEEN)))
@@ -162,9 +173,9 @@ def _opened(job: streams.Job, rule: Columns | None, how: ReadingOptions) -> Open
     with doubted(name):
         switches = Switches() if rule is None else _switches_of(rule)
         table = open_table(partial(streams.open_whole, job, how.limits), switches=switches)
-        known = formats.tool_of(frozenset(table.header)) if rule is None or not rule.format else rule.format
+        known = how.forms.tool_of(frozenset(table.header)) if rule is None or not rule.format else rule.format
         own = rule is not None and (rule.id is not None or bool(rule.text))
-        tool = None if own else formats.TABLES.get(known)
+        tool = None if own else how.forms.table(known)
         if tool is None:
             return Opened(
                 table, columns.understand(table, name, rule, how.claims, partial(_hash_of, job, how)), None
@@ -301,29 +312,29 @@ def _skipped(posts: list[Post]) -> Mapping[str, int]:
 OTHER, NOTHING = "other events", dict[str, int]()
 
 
-def _in_another_form(file: str, place: int, content: bytes, error: Exception) -> Read:
+def _in_another_form(file: str, place: int, content: bytes, error: Exception, forms: formats.Forms) -> Read:
     """Read a line that does not have the file's format: perhaps it has another, otherwise it is unreadable."""
-    form = formats.detect(content)
+    form = forms.detect(content)
     try:
-        posts = formats.READERS[form](content)
+        posts = forms.reader(form)(content)
         return Read(file, place, form, posts, skipped=_skipped(posts), note=_emptied(posts))
     except formats.UNREADABLE as again:
         missing = "not JSON" if formats.loads(content) is None else formats.UNKNOWN
         return Read(file, place, form, [], in_one_line(str(again) or str(error) or missing))
 
 
-def _without_purged(line: Read, content: bytes, forget: Forget) -> Read:
+def _without_purged(line: Read, content: bytes, forget: Forget, forms: formats.Forms) -> Read:
     """Return the line as `covmis purge` would leave it, and the ids of purged posts."""
     if not line.posts or not forget.touches(content):
         return line
-    if line.form in formats.WHOLE:
+    if forms.is_whole(line.form):
         gone_or_not = [_gone(post) if post.post_id in forget.posts else post for post in line.posts]
         return line._replace(posts=gone_or_not)
-    left, differs = line_without(content, forget)
+    left, differs = line_without(content, forget, forms)
     if not differs:
         return line
     try:
-        kept = formats.READERS[line.form](left) if left.strip() else []
+        kept = forms.reader(line.form)(left) if left.strip() else []
         _emptied(kept)
     except formats.UNREADABLE:
         kept = []  # nothing of it is a post any more

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from covmis_build.archive.forgetting import Forget
+    from covmis_build.archive.post import Post
 
 STAMPED = b'{"__covmis"'
 SHEETS = (".csv", ".tsv", ".tab", ".ids", ".txt")
@@ -62,19 +63,21 @@ def names_no_authors(path: Path) -> bool:
     return next(_lines(path), b"").startswith(f'{{"{neutral.KEY}"'.encode())
 
 
-def rewrite(path: Path, forget: Forget, check: Check | None = None) -> Rewritten:
+def rewrite(
+    path: Path, forget: Forget, check: Check | None = None, forms: formats.Forms = formats.KNOWN
+) -> Rewritten:
     """Remove purged data from one file. A file without any stays unchanged.
 
     `check` verifies the new content before it replaces the file.
     """
     with doubted(path, remedy=MEND):
-        return _rewritten(path, forget, check or (lambda _: None))
+        return _rewritten(path, forget, check or (lambda _: None), forms)
 
 
 Check = Callable[[Path], None]
 
 
-def _rewritten(path: Path, forget: Forget, check: Check) -> Rewritten:
+def _rewritten(path: Path, forget: Forget, check: Check, forms: formats.Forms) -> Rewritten:
     with path.open("rb") as file:
         packed = kind(head := file.read(6))
     changed = 0
@@ -91,7 +94,7 @@ def _rewritten(path: Path, forget: Forget, check: Check) -> Rewritten:
     if head.startswith(streams.ZIP):
         return Rewritten(path, 0)
     if streams._is_tar(path, packed):  # noqa: SLF001 - likewise
-        return _rewrite_tar(path, packed, forget, check)
+        return _rewrite_tar(path, packed, forget, check, forms)
     if not any(forget.touches(line) for line in _lines(path)):
         return Rewritten(path, 0)
     if packed == "zst" and pages.is_ours(path):
@@ -99,7 +102,7 @@ def _rewritten(path: Path, forget: Forget, check: Check) -> Rewritten:
     with storage.replacing(path) as beside, path.open("rb") as source:
         stream = unpacked(source, packed)
         with beside.open("wb") as target:
-            changed = _copy(stream, target, packed, forget)
+            changed = _copy(stream, target, packed, forget, forms)
         check(beside)
     return Rewritten(path, changed)
 
@@ -137,7 +140,7 @@ def _lines(path: Path) -> Iterator[bytes]:
             yield content
 
 
-def _copy(stream: IO[bytes], target: IO[bytes], packed: str, forget: Forget) -> int:
+def _copy(stream: IO[bytes], target: IO[bytes], packed: str, forget: Forget, forms: formats.Forms) -> int:
     """Copy lines from one file to the other. Pages of `covmis collect` stay one frame each, as `resume` requires."""
     first = stream.read(CHUNK)
     if streams.is_document(first) and not first.lstrip().startswith(streams.SCRIPT):
@@ -148,7 +151,7 @@ def _copy(stream: IO[bytes], target: IO[bytes], packed: str, forget: Forget) -> 
     reader = io.BufferedReader(_After(first, stream), 1 << 20)
     out: IO[bytes] | None = None
     for line in reader:
-        kept, differs = line_without(line, forget)
+        kept, differs = line_without(line, forget, forms)
         changed += differs
         if packed == "zst" and line.startswith(STAMPED):
             _pack(target, packed, kept)
@@ -160,12 +163,13 @@ def _copy(stream: IO[bytes], target: IO[bytes], packed: str, forget: Forget) -> 
     return changed
 
 
-def line_without(line: bytes, forget: Forget) -> tuple[bytes, int]:
+def line_without(line: bytes, forget: Forget, forms: formats.Forms) -> tuple[bytes, int]:
     """Return the line without purged data, and whether it changed. A line without other content becomes empty."""
     if not line.strip() or not forget.touches(line):
         return line, 0
-    if (form := formats.detect(line)) in formats.WHOLE:
-        return _whole_line(line, form, forget)
+    form = forms.detect(line)
+    if forms.is_whole(form):
+        return _whole_line(line, forms.reader(form), forget)
     before = _decoded(line)
     if not isinstance(before, dict | list):
         return (b"", 1) if before is None or forget.without({"value": before})["value"] is None else (line, 0)
@@ -184,10 +188,10 @@ def _holds(value: Any) -> bool:
     return True
 
 
-def _whole_line(line: bytes, form: str, forget: Forget) -> tuple[bytes, int]:
+def _whole_line(line: bytes, read: Callable[[bytes], list[Post]], forget: Forget) -> tuple[bytes, int]:
     """Keep or remove a line as a whole, for formats that need it."""
     try:
-        posts = formats.READERS[form](line)
+        posts = read(line)
     except formats.UNREADABLE:
         return line, 0
     kept = [post for post in posts if post.post_id not in forget.posts and post.repost_of not in forget.posts]
@@ -234,7 +238,7 @@ def _sheet(data: bytes, forget: Forget) -> tuple[bytes, int]:
     return out.getvalue().encode(mark, "surrogateescape"), changed
 
 
-def _rewrite_tar(path: Path, packed: str, forget: Forget, check: Check) -> Rewritten:
+def _rewrite_tar(path: Path, packed: str, forget: Forget, check: Check, forms: formats.Forms) -> Rewritten:
     """Rewrite a tar file member by member, with the same compression."""
     if not any(forget.touches(line) for line in _lines(path)):
         return Rewritten(path, 0)
@@ -247,7 +251,7 @@ def _rewrite_tar(path: Path, packed: str, forget: Forget, check: Check) -> Rewri
                 tarfile.open(fileobj=out, mode="w|") as after,
             ):
                 for member in before:
-                    changed += _copy_member(before, member, after, forget)
+                    changed += _copy_member(before, member, after, forget, forms)
             if out is not raw:
                 out.close()
         check(beside)
@@ -255,7 +259,11 @@ def _rewrite_tar(path: Path, packed: str, forget: Forget, check: Check) -> Rewri
 
 
 def _copy_member(
-    before: tarfile.TarFile, member: tarfile.TarInfo, after: tarfile.TarFile, forget: Forget
+    before: tarfile.TarFile,
+    member: tarfile.TarInfo,
+    after: tarfile.TarFile,
+    forget: Forget,
+    forms: formats.Forms,
 ) -> int:
     content = before.extractfile(member) if member.isfile() else None
     if content is None:
@@ -264,7 +272,7 @@ def _copy_member(
     data = content.read()
     inner = kind(data[:6])
     rewritten = io.BytesIO()
-    changed = _copy(unpacked(io.BytesIO(data), inner), rewritten, inner, forget)
+    changed = _copy(unpacked(io.BytesIO(data), inner), rewritten, inner, forget, forms)
     member.size = rewritten.tell()
     rewritten.seek(0)
     after.addfile(member, rewritten)

@@ -97,7 +97,8 @@ def read_archive(
     _check_place(engine, parts.folder)
     contents = {str(file.path): content(file.path) for file in files}
     jobs_of = {
-        part_of(jobs, contents, how): jobs for jobs in _grouped_into_parts(streams.jobs(files), contents)
+        part_of(jobs, contents, how): jobs
+        for jobs in _grouped_into_parts(streams.jobs(files, how.own_forms), contents)
     }
     now = ReadUnder(
         _hash(sorted(forget.posts | forget.authors)) if forget else "", claims=_hash(sorted(how.claims))
@@ -184,7 +185,9 @@ def part_of(jobs: Sequence[Job], contents: Mapping[str, str], how: ReadingOption
         [job.name, job.member, job.start, job.end, job.kind, contents[job.path], str(how.rule(job.name))]
         for job in jobs
     ]
-    return _hash([READER, list(how.limits), told, *registry.versions(formats.GROUP)])
+    return _hash(
+        [READER, list(how.limits), told, *map(str, how.own_forms), *registry.versions(formats.GROUP)]
+    )
 
 
 def _grouped_into_parts(jobs: Iterable[Job], contents: Mapping[str, str]) -> Iterator[list[Job]]:
@@ -234,7 +237,7 @@ def _touches(job: Job, forget: Forget, how: ReadingOptions) -> bool:
     """True if a file may contain purged data; tables are not checked."""
     if job.kind == streams.TABLE:
         return bool(forget)
-    return any(forget.touches(bytes(block.data)) for block in streams.blocks(job, how.limits))
+    return any(forget.touches(bytes(block.data)) for block in streams.blocks(job, how.limits, how.own_forms))
 
 
 def _hash(told: object) -> str:

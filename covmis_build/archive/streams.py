@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from covmis_build.options import PostForm
+
 RANGE = 64 << 20
 """Bytes of a plain file per job."""
 
@@ -87,21 +89,21 @@ class Block(NamedTuple):
         return lines
 
 
-def jobs(files: Sequence[tuple[Path, str]]) -> list[Job]:
-    """Split files, given with their names in tables, into jobs."""
+def jobs(files: Sequence[tuple[Path, str]], forms: Sequence[PostForm] = ()) -> list[Job]:
+    """Split files, given with their names in tables, into jobs. `forms` are the study's own."""
     listed = []
     for path, name in files:
         with path.open("rb") as file:
             head = file.read(CHUNK)
         packed = kind(head)
         if head.startswith(ZIP) and not head.startswith(_EMPTY_ZIP):
-            listed += _zipped(path, name)
+            listed += _zipped(path, name, forms)
         elif _is_tar(path, packed):
-            listed += [Job(str(path), name)] if packed else _members(path, name)
+            listed += [Job(str(path), name)] if packed else _members(path, name, forms)
         elif packed:
             inner = _inner_head(path, packed)
-            listed.append(Job(str(path), name, kind=kind_of(inner, path.name)))
-        elif kind_of(head, path.name) == TABLE:
+            listed.append(Job(str(path), name, kind=kind_of(inner, path.name, forms)))
+        elif kind_of(head, path.name, forms) == TABLE:
             listed.append(Job(str(path), name, kind=TABLE))
         elif is_document(head):
             listed.append(Job(str(path), name))
@@ -113,7 +115,7 @@ def jobs(files: Sequence[tuple[Path, str]]) -> list[Job]:
     return listed
 
 
-def kind_of(head: bytes, name: str) -> str:
+def kind_of(head: bytes, name: str, forms: Sequence[PostForm] = ()) -> str:
     """Detect from the first bytes whether a file has lines of posts or is a table; the name matters only in doubt."""
     if head.startswith((b"PAR1", b"ARROW1", ZIP)):
         return TABLE
@@ -121,13 +123,13 @@ def kind_of(head: bytes, name: str) -> str:
         return TABLE
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if start[:1] in {b"{", b"["}:
-        return TABLE if _is_frame(start) else LINES
+        return TABLE if _is_frame(start, forms) else LINES
     if not start or start.startswith(SCRIPT) or LINE_NAMES.search(name):
         return LINES
     return TABLE
 
 
-def _is_frame(start: bytes) -> bool:
+def _is_frame(start: bytes, forms: Sequence[PostForm]) -> bool:
     """True if JSON is the rows of a data frame and no known post format."""
     from covmis_build.archive import columns, formats
     from covmis_build.files import json_rows
@@ -139,7 +141,7 @@ def _is_frame(start: bytes) -> bool:
         row = formats.loads(start) if row is None else row
         if json_rows.is_frame(row):
             return columns.looks_like_posts(json_rows.table_of(row).header)
-    if not isinstance(row, dict) or formats.form_of(row):
+    if not isinstance(row, dict) or formats.with_own(forms).form_of(row):
         return False
     return json_rows.is_row(row) and columns.looks_like_posts(row)
 
@@ -199,7 +201,7 @@ def _inner_head(path: Path, packed: str) -> bytes:
             return b"{"  # the reason is reported when the file is read
 
 
-def _zipped(path: Path, name: str) -> list[Job]:
+def _zipped(path: Path, name: str, forms: Sequence[PostForm]) -> list[Job]:
     """Return the jobs of a zip file: a spreadsheet is one table, other members are files. Other files of X's archives are skipped."""
     try:
         with path.open("rb") as whole, zipfile.ZipFile(whole) as archive:
@@ -216,7 +218,7 @@ def _zipped(path: Path, name: str) -> list[Job]:
                     continue
                 with archive.open(member) as file:
                     head = _unpacked_head(file.read(CHUNK))
-                listed.append(Job(str(path), name, member.filename, kind=kind_of(head, base)))
+                listed.append(Job(str(path), name, member.filename, kind=kind_of(head, base, forms)))
             if len(listed) <= MOST_MEMBERS:
                 return listed
             told = "more than 100 tables: unpack it"
@@ -239,13 +241,13 @@ def _begins_with(path: Path, magic: bytes) -> bool:
         return file.read(len(magic)) == magic
 
 
-def lines(job: Job, limits: Limits = Limits()) -> Iterator[Line]:  # noqa: B008 - never changes
+def lines(job: Job, limits: Limits = Limits(), forms: Sequence[PostForm] = ()) -> Iterator[Line]:  # noqa: B008 - never changes
     """Read the job's lines. If a stream ends early, the lines before are returned, and then the problem."""
-    for block in blocks(job, limits):
+    for block in blocks(job, limits, forms):
         yield from block.lines()
 
 
-def blocks(job: Job, limits: Limits = Limits()) -> Iterator[Block]:  # noqa: B008 - never changes
+def blocks(job: Job, limits: Limits = Limits(), forms: Sequence[PostForm] = ()) -> Iterator[Block]:  # noqa: B008 - never changes
     """Read the job's lines in blocks. A line that is too long is a problem at its offset, and reading continues."""
     path = place(job.path)
     packed = _packing(path)
@@ -255,7 +257,7 @@ def blocks(job: Job, limits: Limits = Limits()) -> Iterator[Block]:  # noqa: B00
         elif job.member and job.start == job.end == 0:
             yield from _zip_member(job, limits)
         elif not job.end and _begins_with(path, ZIP):
-            yield from _zip_members(job, limits)
+            yield from _zip_members(job, limits, forms)
         elif _is_tar(path, packed):
             yield from _tar_lines(job, packed, limits)
         elif packed:
@@ -313,7 +315,7 @@ class _Member(tarfile.TarInfo):
             raise tarfile.ReadError("it is cut off before its end") from error
 
 
-def _members(path: Path, name: str) -> list[Job]:
+def _members(path: Path, name: str, forms: Sequence[PostForm]) -> list[Job]:
     """Return one job per member, by byte position. A damaged end stops the list and is reported when read."""
     listed: list[Job] = []
     try:
@@ -326,7 +328,12 @@ def _members(path: Path, name: str) -> list[Job]:
                     end = member.offset_data + member.size
                     listed.append(
                         Job(
-                            str(path), name, member.name, member.offset_data, end, kind_of(inner, member.name)
+                            str(path),
+                            name,
+                            member.name,
+                            member.offset_data,
+                            end,
+                            kind_of(inner, member.name, forms),
                         )
                     )
     except PACKED as error:
@@ -471,7 +478,7 @@ def _zip_member(job: Job, limits: Limits) -> Iterator[Block]:
         yield from _stream(bounded(stream, size, limits), f"{job.name}!{job.member}", limits)
 
 
-def _zip_members(job: Job, limits: Limits) -> Iterator[Block]:
+def _zip_members(job: Job, limits: Limits, forms: Sequence[PostForm]) -> Iterator[Block]:
     """Read the lines of all members that are not tables, if these are many."""
     with zipfile.ZipFile(job.path) as archive:
         for member in archive.infolist():
@@ -481,7 +488,7 @@ def _zip_members(job: Job, limits: Limits) -> Iterator[Block]:
             with archive.open(member) as file:
                 inner = io.BufferedReader(file, CHUNK)  # type: ignore[type-var]
                 head = inner.peek(CHUNK)
-                if kind_of(_unpacked_head(head), base) == LINES:
+                if kind_of(_unpacked_head(head), base, forms) == LINES:
                     stream = bounded(unpacked(inner, kind(head)), member.compress_size, limits)
                     yield from _stream(stream, f"{job.name}!{member.filename}", limits)
 

@@ -36,7 +36,7 @@ class _Content(NamedTuple):
 def take_out(path: Path, forget: Forget, how: reader.ReadingOptions = reader.ReadingOptions()) -> Rewritten:  # noqa: B008 - never changes
     """Rewrite one file. Raises an error if purged data would remain or other posts would be lost."""
     before = _read(path, forget, how)
-    done = rewriting.rewrite(path, forget, check=partial(_check, before, path, forget, how))
+    done = rewriting.rewrite(path, forget, partial(_check, before, path, forget, how), how.forms)
     if not done.lines and before.forgotten:
         raise InputError("contains posts to be purged, and cannot be rewritten", file=path, remedy=BY_HAND)
     return done
@@ -56,7 +56,7 @@ def _check(before: _Content, path: Path, forget: Forget, how: reader.ReadingOpti
 def _read(path: Path, forget: Forget, how: reader.ReadingOptions) -> _Content:
     forgotten = others = unreadable = 0
     try:
-        for job in streams.jobs([(path, path.name)]):
+        for job in streams.jobs([(path, path.name)], how.own_forms):
             for line in reader.read(job, forget, how):
                 unreadable += bool(line.problem)
                 for post in line.posts:

@@ -141,7 +141,7 @@ def _by_thousands(posts: Iterable[tuple[str, str]]) -> Iterator[list[tuple[str, 
 
 
 def _posts(path: Path, how: ReadingOptions) -> Iterator[tuple[str, str]]:
-    for job in streams.jobs([(path, path.name)]):
+    for job in streams.jobs([(path, path.name)], how.own_forms):
         for line in reader.read(job, how=how):
             yield from ((post.post_id, post.text) for post in line.posts)
 

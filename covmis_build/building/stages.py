@@ -355,7 +355,7 @@ STAGES = (
         "read",
         READER,
         (),
-        ("retrieval.columns", "retrieval.longest_line", "retrieval.unpacked_ratio"),
+        ("retrieval.columns", "retrieval.forms", "retrieval.longest_line", "retrieval.unpacked_ratio"),
         ("parts", "older_copies", "intake", "unreadable"),
         _read_files,
         _make_read,

@@ -104,11 +104,12 @@ def hydrate(
     how = study.settings.retrieval if study else Retrieval()
     of_release = source.parent / WORKFLOW
     if plain is None and of_release.is_file():
-        columns = toml_file.read(of_release).get("retrieval", {}).get("columns", [])
-        theirs = parse(
-            {"title": "release", "retrieval": {"columns": columns}}, file=of_release
-        ).retrieval.columns
-        how = replace(how, columns=(*how.columns, *theirs))
+        stated = toml_file.read(of_release).get("retrieval", {})
+        reading = {key: stated[key] for key in ("columns", "forms") if key in stated}
+        theirs = parse({"title": "release", "retrieval": reading}, file=of_release).retrieval
+        known = {form.name for form in how.forms}
+        others = [form for form in theirs.forms if form.name not in known]
+        how = replace(how, columns=(*how.columns, *theirs.columns), forms=(*how.forms, *others))
     there = posts_of(
         corpus,
         archives or (study.places.archives if study else []),

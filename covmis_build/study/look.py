@@ -194,7 +194,7 @@ def look(path: Path | str, study: OfStudy | None = None) -> Look:
 
 def _looked_at(path: Path, how: ReadingOptions, study: OfStudy | None) -> Look:
     seen: dict[str, SeenFile] = {}
-    for job in streams.jobs([(path, name_in(path, study))]):
+    for job in streams.jobs([(path, name_in(path, study))], how.own_forms):
         if file_of(job) not in seen:
             seen[file_of(job)] = _look(job, how, path, study)
     return Look(list(seen.values()))

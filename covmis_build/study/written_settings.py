@@ -35,7 +35,7 @@ class WrittenSetting(NamedTuple):
 
 
 def written_settings(settings: Settings) -> list[WrittenSetting]:
-    """Return all settings except `[[retrieval.columns]]`, which `Study.set_columns` writes."""
+    """Return all settings except `[[retrieval.columns]]`, which `Study.set_columns` writes, and `[[retrieval.forms]]`."""
     rows = []
     for table, record in (("", settings), *((name, getattr(settings, name)) for name in TABLES)):
         hints = get_type_hints(type(record), include_extras=True)
@@ -44,7 +44,7 @@ def written_settings(settings: Settings) -> list[WrittenSetting]:
                 table, option.name, _written(getattr(record, option.name)), meaning(hints[option.name])
             )
             for option in fields(record)
-            if option.name not in {*TABLES, "columns"}
+            if option.name not in {*TABLES, "columns", "forms"}
         ]
     return rows
 

@@ -65,7 +65,7 @@ def test_x_v1_full_text_of_extended_mode_and_cards_of_grabs():
     ],
 )
 def test_x_v1_outcomes_and_notices(row, outcome):
-    assert formats.detect(line(row)) == "x_v1"
+    assert formats.KNOWN.detect(line(row)) == "x_v1"
     assert [(post.post_id, post.availability) for post in x_v1.read(line(row))] == outcome
 
 
@@ -104,7 +104,7 @@ NEW = ("posts", "referenced_posts", "edit_history_post_ids", "repost_count", "no
 @pytest.mark.parametrize("names", [OLD, NEW])
 def test_x_v2_pages_in_both_namings(names):
     row = page(*names)
-    assert formats.detect(line(row)) == "x_v2"
+    assert formats.KNOWN.detect(line(row)) == "x_v2"
     posts = {post.post_id: post for post in x_v2.read(line(row))}
     post = posts["x:10"]
     assert post.text == "the long text > 280"
@@ -136,16 +136,16 @@ def test_x_v2_flat_and_all_missing():
         "referenced_tweets": [{"type": "retweeted", "id": "12", "text": "inside", "lang": "en"}],
         "__twarc": {"retrieved_at": "2023-01-02T03:04:05+00:00"},
     }
-    assert formats.detect(line(flat)) == "x_v2"
+    assert formats.KNOWN.detect(line(flat)) == "x_v2"
     assert [(post.post_id, post.text, post.repost_of) for post in x_v2.read(line(flat))] == [
         ("x:10", "inside", "x:12"),
         ("x:12", "inside", ""),
     ]
     missing = {"errors": [{"resource_id": "90", "resource_type": "tweet", "type": "x/resource-not-found"}]}
-    assert formats.detect(line(missing)) == "x_v2"
+    assert formats.KNOWN.detect(line(missing)) == "x_v2"
     assert [post.availability for post in x_v2.read(line(missing))] == ["deleted"]
     empty = {"meta": {"result_count": 0}}
-    assert formats.detect(line(empty)) == "x_v2"
+    assert formats.KNOWN.detect(line(empty)) == "x_v2"
     assert x_v2.read(line(empty)) == []
 
 
@@ -168,16 +168,19 @@ ANSWER = {"data": {"search_by_raw_query": {"search_timeline": {"timeline": {"ins
 
 
 def test_answers_of_xs_own_interface():
-    assert formats.detect(line(ANSWER)) == "x_graphql"
+    assert formats.KNOWN.detect(line(ANSWER)) == "x_graphql"
     posts = formats.READERS["x_graphql"](line(ANSWER))
     assert [(post.post_id, post.text, post.quote_of) for post in posts] == [
         ("x:11", "Garlic & onions", "x:10"), ("x:10", "I was quoted", ""), ("x:12", "behind a warning", ""),
     ]  # fmt: skip
     assert {iso(post.created_at) for post in posts} == {"2020-04-22T12:34:56Z"}
     assert posts.skipped == {"posts that X does not show": 1, "posts that cannot be read": 1}
-    assert formats.detect(line({"id": 1, "text": "a recipe", "instructions": ["cut", "cook"]})) == ""
+    assert formats.KNOWN.detect(line({"id": 1, "text": "a recipe", "instructions": ["cut", "cook"]})) == ""
     nothing = {"data": {"user": {"result": {"timeline": {"timeline": {"instructions": []}}}}}}
-    assert (formats.detect(line(nothing)), formats.READERS["x_graphql"](line(nothing))) == ("x_graphql", [])
+    assert (formats.KNOWN.detect(line(nothing)), formats.READERS["x_graphql"](line(nothing))) == (
+        "x_graphql",
+        [],
+    )
 
 
 PUBLIC = "https://www.w3.org/ns/activitystreams#Public"
@@ -197,7 +200,9 @@ OUTBOX = {"@context": "…", "type": "OrderedCollection", "orderedItems": [
 
 def test_a_persons_own_archive_from_mastodon():
     assert (
-        formats.detect(line(OUTBOX)) == formats.detect(line(OUTBOX["orderedItems"][0])) == "mastodon_archive"
+        formats.KNOWN.detect(line(OUTBOX))
+        == formats.KNOWN.detect(line(OUTBOX["orderedItems"][0]))
+        == "mastodon_archive"
     )
     own, boost = posts = formats.READERS["mastodon_archive"](line(OUTBOX))
     assert (own.post_id, own.text, own.urls) == (
@@ -243,7 +248,7 @@ def test_snscrape_new_and_old():
         "media": [{"_type": "snscrape.modules.twitter.Photo", "altText": "A clove"}], "card": {"_type": "snscrape.modules.twitter.SummaryCard", "title": "Card", "url": "https://example.org/a", "description": "More"},
         "quotedTweet": {"_type": "snscrape.modules.twitter.Tweet", "id": 6, "rawContent": "the quoted", "date": "2020-04-21T00:00:00+00:00"}, "retweetCount": 3, "likeCount": 4, "replyCount": 1, "quoteCount": 2,
     }  # fmt: skip
-    assert formats.detect(line(new)) == "snscrape"
+    assert formats.KNOWN.detect(line(new)) == "snscrape"
     post, quoted = snscrape.read(line(new))
     assert (post.post_id, post.text, post.urls) == ("x:10", "Garlic & more", ["https://example.org/a"])
     assert (post.reply_to, post.quote_of, post.quoted_text, post.conversation) == (
@@ -263,14 +268,14 @@ def test_snscrape_new_and_old():
         "outlinks": ["https://example.org/o"],
         "tcooutlinks": ["https://t.co/o"],
     }
-    assert formats.detect(line(old)) == "snscrape"
+    assert formats.KNOWN.detect(line(old)) == "snscrape"
     assert [(one.text, one.urls) for one in snscrape.read(line(old))] == [("old", ["https://example.org/o"])]
 
 
 def test_snscrape_outcomes_and_broken_numbers():
     for kind in ("Tombstone", "TweetRef"):
         row = {"_type": f"snscrape.modules.twitter.{kind}", "id": 12}
-        assert formats.detect(line(row)) == "snscrape"
+        assert formats.KNOWN.detect(line(row)) == "snscrape"
         assert [(post.post_id, post.availability) for post in snscrape.read(line(row))] == [
             ("x:12", "unavailable")
         ]
@@ -304,7 +309,7 @@ VIEW = {
 
 def test_bluesky_other_shapes():
     assert bluesky.read(line({"feed": [{"post": VIEW}]}))[0].post_id == "bsky:did:plc:abc/3k"
-    assert formats.detect(line(VIEW)) == "bluesky"
+    assert formats.KNOWN.detect(line(VIEW)) == "bluesky"
     images = VIEW | {
         "record": {
             "text": "x",
@@ -332,7 +337,7 @@ def test_jetstream_events():
             "cid": "x",
         },
     }
-    assert formats.detect(line(event)) == "bluesky"
+    assert formats.KNOWN.detect(line(event)) == "bluesky"
     assert bluesky.read(line(event))[0].text == TEXT
     repost = event | {
         "commit": {
@@ -378,7 +383,7 @@ STATUS = {
     [b"{}", b"[]", b"nonsense", b'{"a": 1}', b'{"id": 1}', b"{" * 5000, b'{"id_str": 5, "text": {}}'],
 )
 def test_what_is_no_post_is_unreadable_or_of_no_form(content):
-    form = formats.detect(content)
+    form = formats.KNOWN.detect(content)
     with pytest.raises(formats.UNREADABLE):
         formats.READERS[form](content)
 

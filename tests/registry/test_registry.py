@@ -94,7 +94,7 @@ def test_a_form_is_read_as_ours_are(example, tmp_path, ending):
 
 
 def test_a_line_that_no_form_knows_says_which_could_not_be_tried(example):
-    assert formats.detect(b'{"unknown": 1}') == ""
+    assert formats.KNOWN.detect(b'{"unknown": 1}') == ""
     with pytest.raises(
         ValueError, match=r"no known form of post.*; the form 'broken' of the package covmis-example"
     ):

@@ -10,6 +10,8 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
+import msgspec
+
 from covmis_build.archive.formats import (
     bluesky,
     mastodon,
@@ -24,9 +26,10 @@ from covmis_build.archive.formats import (
     x_v2,
     zeeschuimer,
 )
-from covmis_build.archive.formats.declared import Declared, ours
+from covmis_build.archive.formats.declared import Declared, of_settings, ours
 from covmis_build.archive.formats.decoding import UNREADABLE, whole_number
 from covmis_build.errors import InputError
+from covmis_build.options import PostForm
 from covmis_build.registry import Registry
 
 if TYPE_CHECKING:
@@ -54,7 +57,7 @@ class TableTool(Protocol):
     def post(self, row: Mapping[str, str], /) -> Post: ...
 
 
-__all__ = ["READERS", "TABLES", "UNREADABLE", "WHOLE", "detect", "form_of", "loads", "of_rows", "tool_of"]
+__all__ = ["KNOWN", "READERS", "TABLES", "UNREADABLE", "WHOLE", "Forms", "loads", "of_rows", "with_own"]
 
 BUILT_IN: dict[str, Any] = {
     **{form.NAME: form for form in (neutral, x_archive, zeeschuimer, telegram)},
@@ -77,7 +80,8 @@ def _complete(_name: str, form: Any) -> Any:
 
 
 UNKNOWN = (
-    "no known form of post; posts of other tools can be read as a table (CSV, or a list of flat JSON objects)"
+    "no known form of post; posts of other tools can be read as a table (CSV, or a list of flat JSON objects), or with a form of "
+    "your own in study.toml (docs/guides/forms.md)"
 )
 
 
@@ -135,28 +139,6 @@ def _others() -> tuple[dict[str, Any], list[str]]:
     return forms, faults
 
 
-def detect(line: bytes) -> str:
-    """Return the format of a line; empty if unknown."""
-    return form_of(loads(line))
-
-
-def form_of(row: Any) -> str:
-    """Return the format of a decoded line."""
-    if isinstance(row, list):
-        row = next((part for part in row if isinstance(part, dict)), None)
-    if not isinstance(row, dict):
-        return ""
-    known = next((name for name, form in LINES.items() if form.recognises_line(row)), "")
-    return known or next(
-        (
-            name
-            for name, form in _others()[0].items()
-            if hasattr(form, OF_LINES[0]) and form.recognises_line(row)
-        ),
-        "",
-    )
-
-
 def loads(line: bytes) -> Any:
     """Decode a line to plain objects; None if it is not JSON."""
     try:
@@ -165,14 +147,77 @@ def loads(line: bytes) -> Any:
         return None
 
 
-def tool_of(header: AbstractSet[str]) -> str:
-    """Return the tool that writes tables with this header; empty if unknown."""
-    known = next((name for name, tool in TABLES.items() if tool.recognises_header(header)), "")
-    return known or next(
-        (
-            name
-            for name, form in _others()[0].items()
-            if hasattr(form, OF_TABLES[0]) and form.recognises_header(header)
-        ),
-        "",
-    )
+class Forms:
+    """The forms that a study's files may have: covmis's own lines, the study's forms, the built-in ones, and those of packages."""
+
+    def __init__(self, own: Mapping[str, Declared]) -> None:
+        self._own = own
+        first = {
+            neutral.NAME: LINES[neutral.NAME],
+            **{name: form for name, form in own.items() if form.of_documents},
+        }
+        self._lines: dict[str, LineForm] = first | {
+            name: form for name, form in LINES.items() if name not in first
+        }
+        self._tables: dict[str, Declared | TableTool] = {
+            name: form for name, form in own.items() if form.of_tables
+        }
+        self._tables.update(TABLES)
+
+    def detect(self, line: bytes) -> str:
+        """Return the format of a line; empty if unknown."""
+        return self.form_of(loads(line))
+
+    def form_of(self, row: Any) -> str:
+        """Return the format of a decoded line."""
+        if isinstance(row, list):
+            row = next((part for part in row if isinstance(part, dict)), None)
+        if not isinstance(row, dict):
+            return ""
+        known = next((name for name, form in self._lines.items() if form.recognises_line(row)), "")
+        return known or next(
+            (
+                name
+                for name, form in _others()[0].items()
+                if hasattr(form, OF_LINES[0]) and form.recognises_line(row)
+            ),
+            "",
+        )
+
+    def tool_of(self, header: AbstractSet[str]) -> str:
+        """Return the tool that writes tables with this header; empty if unknown."""
+        known = next((name for name, tool in self._tables.items() if tool.recognises_header(header)), "")
+        return known or next(
+            (
+                name
+                for name, form in _others()[0].items()
+                if hasattr(form, OF_TABLES[0]) and form.recognises_header(header)
+            ),
+            "",
+        )
+
+    def reader(self, form: str) -> Callable[[bytes], list[Post]]:
+        """Return the reader of a line format."""
+        return self._own[form].read if form in self._own else READERS[form]
+
+    def table(self, tool: str) -> Declared | TableTool | None:
+        """Return the format of a tool's tables, if it is known."""
+        return self._tables.get(tool) or TABLES.get(tool)
+
+    def is_whole(self, form: str) -> bool:
+        """True if a purge removes whole lines only."""
+        return form in self._own or form in WHOLE
+
+
+KNOWN = Forms({})
+"""The forms without a study's own."""
+
+
+def with_own(forms: Sequence[PostForm]) -> Forms:
+    """Return the forms of a study with these [[retrieval.forms]]. Raises InputError for one that cannot be used."""
+    return _with_own(msgspec.json.encode(forms)) if forms else KNOWN
+
+
+@cache
+def _with_own(written: bytes) -> Forms:
+    return Forms(of_settings(msgspec.json.decode(written, type=tuple[PostForm, ...]), FORMS.names))

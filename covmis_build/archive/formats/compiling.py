@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.archive.dates import Form as TimeKind
-from covmis_build.archive.dates import TimeForm, iso
+from covmis_build.archive.dates import TimeForm, format_is_known, iso, zone_is_known
 from covmis_build.archive.formats.access import (
     EMPTY,
     IDS,
@@ -37,6 +37,7 @@ from covmis_build.archive.formats.grammar import (
     Tree,
     Value,
     Words,
+    named,
     parse_condition,
     parse_path,
     parse_value,
@@ -85,6 +86,13 @@ def _listed(value: Any) -> list[str]:
     return [each for each in ([value] if isinstance(value, str) else value) if each]
 
 
+def _place_of_posts(written: str) -> Path:
+    path = parse_path(written)
+    if path.ups or any(step.place not in {None, EACH} for step in path.steps):
+        raise FormError("a place of posts is like `a[]` or `a.b`")
+    return path
+
+
 def _fields(form: PostForm, case: PostCase | None) -> _Fields:
     """Parse the values of a form, or of one of its cases. The error names the key."""
 
@@ -92,10 +100,8 @@ def _fields(form: PostForm, case: PostCase | None) -> _Fields:
         return getattr(case, name, None) or getattr(form, name)
 
     def parsed(name: str, written: str) -> Value:
-        try:
+        with named(f"{name}: "):
             return parse_value(written)
-        except FormError as error:
-            raise FormError(f"{name}: {error}") from None
 
     values = {name: [parsed(name, written) for written in _listed(stated(name))] for name in VALUES}
     cards, media = (
@@ -103,11 +109,14 @@ def _fields(form: PostForm, case: PostCase | None) -> _Fields:
     )
     if wrong := cards.keys() - {"each", "url", "title", "description", "need"}:
         raise FormError(f"cards: no part is called '{min(wrong)}': each, url, title, description, need")
-    condition = parse_condition(case.if_) if case else ()
+    with named("if: "):
+        condition = parse_condition(case.if_) if case else ()
+    with named("instead: "):
+        instead = tuple(_place_of_posts(path) for path in _listed(case.instead)) if case else ()
     return _Fields(
         condition,
         case.skip if case else "",
-        tuple(parse_path(path) for path in _listed(case.instead)) if case else (),
+        instead,
         {name: listed for name, listed in values.items() if listed},
         cards,
         media,
@@ -119,14 +128,17 @@ class Compiler:
 
     def __init__(self, form: PostForm) -> None:
         self._form = form
-        self.fields = [_fields(form, case) for case in form.case] + [_fields(form, None)]
+        self.fields = [_fields(form, None)]
+        for number, case in reversed([*enumerate(form.case, 1)]):
+            with named(f"case {number}, "):
+                self.fields.insert(0, _fields(form, case))
         self._platform = (
             parse_value(form.platform) if form.platform and not PLATFORM.fullmatch(form.platform) else None
         )
         self._prefix = "" if self._platform else PREFIXES.get(form.platform, form.platform)
         if "id" not in self.fields[-1].values:
             raise FormError(
-                'id is missing, like id = "id"; without ids: id = "\'{author} {time} {text}\' | hash"'
+                'id: it is missing, like id = "id"; without ids: id = "\'{author} {time} {text}\' | hash"'
             )
         self._space: dict[str, Any] = {}
 
@@ -207,7 +219,7 @@ class Compiler:
             return self._time(code, name.split(","), argument)
         if name not in FILTERS:
             known = [*FILTERS, *TIMES, "date"]
-            raise FormError(f"no filter is called '{name}': {nearest(name, known)}")
+            raise FormError(f"no filter is called '{name}'. {nearest(name, known)}")
         does = FILTERS[name]
         if code.is_empty:
             return (
@@ -261,6 +273,10 @@ class Compiler:
 
     def _time(self, code: Code, kinds: list[str], argument: str) -> Code:
         zone = self._form.timezone
+        if not zone_is_known(zone):
+            raise FormError(f'the zone \'{zone}\' is unknown, like timezone = "Europe/Berlin" or "+09:00"')
+        if kinds == ["date"] and not format_is_known(argument):
+            raise FormError(f"'{argument}' is no form of a date, like date:%d.%m.%Y")
         forms = [
             TimeForm(TimeKind.GIVEN, argument, zone) if kind == "date" else TimeForm(TIMES[kind], "", zone)
             for kind in kinds
@@ -312,13 +328,15 @@ class Compiler:
             lines.append(f"    platform = {self._form.platform!r}")
         for number, fields in enumerate(self.fields):
             indent = "    "
-            if fields.condition:
-                lines.append(f"    if {self._tests(access, fields.condition)}:")
-                indent *= 2
-            if fields.skip or fields.instead:
-                lines.append(f"{indent}return {number if fields.instead else repr(fields.skip)}")
-                continue
-            lines += [indent + line for line in self._body(access, fields)]
+            with named(f"case {number + 1}, " if fields.condition else ""):
+                if fields.condition:
+                    with named("if: "):
+                        lines.append(f"    if {self._tests(access, fields.condition)}:")
+                    indent *= 2
+                if fields.skip or fields.instead:
+                    lines.append(f"{indent}return {number if fields.instead else repr(fields.skip)}")
+                    continue
+                lines += [indent + line for line in self._body(access, fields)]
         ahead = (
             [f"    {name} = {code}" for code, name in access.before.items()]
             if isinstance(access, Objects)
@@ -328,14 +346,23 @@ class Compiler:
 
     def _note_post(self, access: Objects) -> None:
         if self._platform:
-            self._note(access, self._platform, TEXT)
-        for fields in self.fields:
+            with named("platform: "):
+                self._note(access, self._platform, TEXT)
+        for number, fields in enumerate(self.fields, 1):
+            with named(f"case {number}, " if fields.condition else ""):
+                self._note_fields(access, fields)
+
+    def _note_fields(self, access: Objects, fields: _Fields) -> None:
+        with named("if: "):
             self._note_tests(access, fields.condition)
-            for name, listed in fields.values.items():
+        for name, listed in fields.values.items():
+            with named(f"{name}: "):
                 for value in listed:
                     self._note(access, value, KINDS.get(name, TEXT))
+        with named("media: "):
             for value in fields.media.values():
                 self._note(access, value, TEXT)
+        with named("cards: "):
             if "each" not in fields.cards:
                 for value in fields.cards.values():
                     self._note(access, value, TEXT)
@@ -344,33 +371,40 @@ class Compiler:
 
     def _body(self, access: Objects | Cells, fields: _Fields) -> list[str]:
         def value_of(name: str) -> Code:
-            listed = fields.values.get(name)
-            return self._value(access, listed[0]) if listed else EMPTY
+            return next(iter(self._values(access, fields, name)), EMPTY)
 
-        lines = self._ids(fields, value_of("id"), value_of("native"))
-        texts = [
-            code.text
-            for value in fields.values.get("text", ())
-            if not (code := self._value(access, value)).is_empty
-        ]
+        with named("id: "):
+            lines = self._ids(fields, value_of("id"), value_of("native"))
+        with named("text: "):
+            texts = [code.text for code in self._values(access, fields, "text") if not code.is_empty]
         joined = ", ".join(texts) or "''"
         lines.append(f"text = _paragraphs({joined})" if len(texts) > 1 else f"text = {joined}")
         if "gone" in fields.values:
-            lines += [f"gone = {value_of('gone').text}", "if gone: text = ''"]
-        named = {
-            "language": value_of("language").text,
-            "urls": self._links(access, fields),
-            "cards": self._cards(access, fields),
-            "media": self._media(access, fields),
-            **{name: self._related(value_of(name)) for name in RELATIONS},
-            "parent_text": value_of("parent_text").text,
-            "quoted_text": value_of("quoted_text").text,
-            "metrics": self._counts(access, fields),
-            "availability": "gone or 'available'" if "gone" in fields.values else "''",
+            with named("gone: "):
+                lines += [f"gone = {value_of('gone').text}", "if gone: text = ''"]
+        given: dict[str, tuple[str, Callable[[], str]]] = {
+            "language": ("language", lambda: value_of("language").text),
+            "links": ("urls", lambda: self._links(access, fields)),
+            "cards": ("cards", lambda: self._cards(access, fields)),
+            "media": ("media", lambda: self._media(access, fields)),
+            **{name: (name, lambda name=name: self._related(value_of(name))) for name in RELATIONS},  # type: ignore[misc]
+            "parent_text": ("parent_text", lambda: value_of("parent_text").text),
+            "quoted_text": ("quoted_text", lambda: value_of("quoted_text").text),
+            "counts": ("metrics", lambda: self._counts(access, fields)),
+            "time": ("created_at", lambda: self._moment(access, fields)),
         }
+        codes = {"availability": "gone or 'available'" if "gone" in fields.values else "''"}
+        for key, (column, make) in given.items():
+            with named(f"{key}: "):
+                codes[column] = make()
         platform = "platform" if self._form.platform and not self._platform else "_platform_of(own)"
-        more = "".join(f", {name}={code}" for name, code in named.items() if code not in {"''", "[]"})
-        return [*lines, f"return Post(own, native, {platform}, text, {self._moment(access, fields)}{more})"]
+        moment = codes.pop("created_at")
+        more = "".join(f", {column}={code}" for column, code in codes.items() if code not in {"''", "[]"})
+        return [*lines, f"return Post(own, native, {platform}, text, {moment}{more})"]
+
+    def _values(self, access: Objects | Cells, fields: _Fields, name: str) -> list[Code]:
+        """Return the code of each value that is stated for a key."""
+        return [self._value(access, value) for value in fields.values.get(name, ())]
 
     def _ids(self, fields: _Fields, code: Code, native: Code) -> list[str]:
         """Return the lines that set the whole id and the platform's own."""
@@ -398,8 +432,9 @@ class Compiler:
         code = self._value(access, value)
         if any(name in TIMES or name == "date" for part in filters for name in part.name.split(",")):
             return code.text
-        read = TimeForm(TimeKind.ISO, "", self._form.timezone).read if self._form.timezone else iso
-        return f"{self._constant(read)}({code.called_once})"
+        if self._form.timezone:
+            return self._time(code, ["iso"], "").code
+        return f"{self._constant(iso)}({code.called_once})"
 
     def _related(self, code: Code) -> str:
         """Return code for the whole id of another post."""
@@ -411,11 +446,7 @@ class Compiler:
         return f"f'{self._prefix}:{{t}}' if (t := {value}) else ''"
 
     def _links(self, access: Objects | Cells, fields: _Fields) -> str:
-        codes = [
-            code
-            for value in fields.values.get("links", ())
-            if not (code := self._value(access, value)).is_empty
-        ]
+        codes = [code for code in self._values(access, fields, "links") if not code.is_empty]
         if len(codes) == 1 and codes[0].code.startswith("_in_text("):
             return codes[0].code
         parts = [f"*{code.code}" if code.kind == "list" else code.text for code in codes]
@@ -443,7 +474,7 @@ class Compiler:
         return f"_filled({', '.join(parts)})" if parts else "[]"
 
     def _counts(self, access: Objects | Cells, fields: _Fields) -> str:
-        codes = [self._value(access, value) for value in fields.values.get("counts", ())]
+        codes = self._values(access, fields, "counts")
         if not codes:
             return "''"
         parts = [
@@ -480,9 +511,13 @@ class Compiler:
         """Return the decoder of a document or line, and the function that gives its posts."""
         names = itertools.count()
         root, post = Used(names), Used(names)
-        places = [() if path == "." else parse_path(path).steps for path in _listed(self._form.posts)]
+        with named("posts: "):
+            places = [
+                () if path == "." else _place_of_posts(path).steps for path in _listed(self._form.posts)
+            ]
         root = post if () in places else root
-        within = [parse_path(path).steps for path in _listed(self._form.within)]
+        with named("within: "):
+            within = [_place_of_posts(path).steps for path in _listed(self._form.within)]
         inside = [*within, *(path.steps for fields in self.fields for path in fields.instead)]
         around: list[list[Used]] = [[post], [post]] if inside else [[], []]
         for steps in places:
@@ -498,10 +533,12 @@ class Compiler:
             post.link(steps, post)
         access = Objects(Place("row", [post]), [Place("up1", around[0]), Place("up2", around[1])])
         self._note_post(access)
-        for steps in places:
-            root.check(steps)
-        for steps in inside:
-            post.check(steps)
+        with named("posts: "):
+            for steps in places:
+                root.check(steps)
+        with named("within: "):
+            for steps in inside:
+                post.check(steps)
         arguments = "row, up1, up2" if access.leaves else "row"
         lines = self._post(access, arguments) + self._reader(places, within, arguments)
         return decoder_of(root), self._function("read", lines)
@@ -557,8 +594,6 @@ def _visits(steps: Sequence[Step], visit: str, around: tuple[str, ...], indent: 
     code = variable
     for at, (key, place) in enumerate(steps):
         code = f"{code}.{attribute(key)}" if code == variable else f"({code}) and ({code}).{attribute(key)}"
-        if place not in {None, EACH}:
-            raise FormError("a place of posts has no number: `a[]`, or `a.b`")
         if place == EACH or at == len(steps) - 1:
             break
     rest, inner = steps[at + 1 :], f"r{indent}"

@@ -13,11 +13,20 @@ import msgspec
 from covmis_build.archive.formats.compiling import Compiler
 from covmis_build.archive.formats.decoding import decoded
 from covmis_build.archive.formats.filters import as_text, at, each
-from covmis_build.archive.formats.grammar import EACH, FormError, Name, Test, parse_condition, parse_path
+from covmis_build.archive.formats.grammar import (
+    EACH,
+    FormError,
+    Name,
+    Test,
+    named,
+    parse_condition,
+    parse_path,
+)
+from covmis_build.errors import InputError
 from covmis_build.options import PostForm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
     from covmis_build.archive.formats.grammar import Path as PathInPost
@@ -25,6 +34,10 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parents[1] / "forms"
 """One file a tool; each has a table [[form]] for its tables, and one for its lines or documents."""
+
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,31}")
+SETTINGS = "study.toml"
+GRAMMAR = "docs/guides/forms.md shows what each key may say"
 
 
 class Declared:
@@ -88,6 +101,10 @@ class Declared:
             for columns in _sets(form.header):
                 Compiler(form).of_rows(sorted(columns))
         for form in self._documents:
+            with named("where: "):
+                for condition in _conditions(form):
+                    if any(isinstance(test.subject, Name) for test in parse_condition(condition)):
+                        raise FormError("a line or document has no $ values")
             Compiler(form).of_lines()
 
 
@@ -95,7 +112,7 @@ def _check(form: PostForm) -> None:
     of_documents = form.keys or form.where
     if not form.header and not of_documents:
         raise FormError(
-            "how is it recognised? Name columns (header), keys of a post (keys), or a condition (where)"
+            "keys: how is it recognised? Name columns (header), keys of a post (keys), or a condition (where)"
         )
     if form.header and (
         of_documents or form.posts != "." or form.within or any(case.instead for case in form.case)
@@ -113,13 +130,19 @@ def _sets(names: Sequence[Any]) -> list[frozenset[str]]:
 
 
 def _is_of(form: PostForm, row: dict[str, Any]) -> bool:
-    conditions = [form.where] if isinstance(form.where, str) else form.where
-    if any(_holds(parse_condition(condition), row) for condition in conditions if condition):
+    if any(_holds(parse_condition(condition), row) for condition in _conditions(form)):
         return True
     if not form.keys:
         return False
     post = next(_posts_at(form.posts, row), None)
     return type(post) is dict and any(keys <= post.keys() for keys in _sets(form.keys))
+
+
+def _conditions(form: PostForm) -> list[str]:
+    """Return the conditions by which a document is recognised."""
+    return [
+        condition for condition in ([form.where] if isinstance(form.where, str) else form.where) if condition
+    ]
 
 
 def _posts_at(places: str | list[str], row: dict[str, Any]) -> Iterator[Any]:
@@ -147,8 +170,8 @@ def _holds(tests: Iterable[Test], row: dict[str, Any]) -> bool:
 
 
 def _tested(test: Test, row: dict[str, Any]) -> bool:
-    if isinstance(test.subject, Name):
-        raise FormError("where: a line or document has no $ values")
+    if isinstance(test.subject, Name):  # refused when the form is compiled
+        return False
     value = next(iter(_values(test.subject, row)), None)
     if test.sign == "is list":
         return type(value) is list
@@ -168,6 +191,35 @@ def ours() -> dict[str, Declared]:
         listed = tomllib.loads(path.read_text("utf-8"))["form"]
         forms[path.stem] = Declared(path.stem, [_of_table({"name": path.stem} | table) for table in listed])
     return forms
+
+
+def of_settings(forms: Iterable[PostForm], taken: Collection[str]) -> dict[str, Declared]:
+    """Return a study's own forms, several of one name as the shapes of one tool. Raises InputError for one that cannot be used."""
+    shapes: dict[str, list[PostForm]] = {}
+    for form in forms:
+        shapes.setdefault(form.name, []).append(form)
+    return {name: _of_settings(name, listed, taken) for name, listed in shapes.items()}
+
+
+def _of_settings(name: str, forms: Sequence[PostForm], taken: Collection[str]) -> Declared:
+    problem = ""
+    if name in taken:
+        problem = "name: covmis has a form of this name"
+    elif not NAME.fullmatch(name):
+        problem = "name: letters, digits, - and _ only"
+    else:
+        try:
+            made = Declared(name, forms)
+            made.compile()
+        except FormError as error:
+            problem = str(error)
+        else:
+            return made
+    raise InputError(
+        f"[[retrieval.forms]] '{name}', {problem}",
+        file=SETTINGS,
+        remedy="" if problem.endswith("?") else GRAMMAR,
+    )
 
 
 def _of_table(table: dict[str, Any]) -> PostForm:

@@ -6,8 +6,12 @@ A value is `path ?? path | filter | filter if condition`; a condition is `path =
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 NAMES = ("id", "own", "text", "platform")
 """What a value may use of the post itself: $id, $own (its whole id), $text, $platform."""
@@ -16,6 +20,15 @@ OPERATORS = (" | ", " ?? ", " if ")
 
 class FormError(ValueError):
     """A form that cannot be used; says what of it."""
+
+
+@contextmanager
+def named(part: str) -> Iterator[None]:
+    """Name the part of a form, a key or a case, whose error this is."""
+    try:
+        yield
+    except FormError as error:
+        raise FormError(f"{part}{error}") from None
 
 
 class Step(NamedTuple):
