@@ -48,7 +48,12 @@ def test_a_new_study_states_every_default(made):
     every = {
         f"{table}.{option.name}" for table, kind in TABLES.items() for option in dataclasses.fields(kind)
     }
-    assert {*stated(made)} == every - {"retrieval.columns", "labels.changes", "labels.aliases"} | {
+    assert {*stated(made)} == every - {
+        "retrieval.columns",
+        "retrieval.forms",
+        "labels.changes",
+        "labels.aliases",
+    } | {
         "title",
         "seed",
         "build",

@@ -12,10 +12,9 @@ import tarfile
 import pytest
 import zstandard
 
-from covmis_build.archive import pages, rewriting
+from covmis_build.archive import formats, pages, rewriting
 from covmis_build.archive.forgetting import Forget
 from covmis_build.archive.formats import bluesky as bluesky_format
-from covmis_build.archive.formats import detect
 from tests.servers import bluesky, mastodon, x
 
 GONE = "1250000000000001013"  # number 1 of the server's posts
@@ -220,4 +219,4 @@ def test_collected_pages_stay_frames_that_a_crawl_can_resume(tmp_path):
     assert pages.resume(path).page == 2
     assert [one.page for one in pages.stamps(path)] == [1, 2]
     assert all(GONE not in json.dumps(one) for one in pages.lines(path))
-    assert detect(json.dumps(next(pages.lines(path))).encode()) == "x_v2"
+    assert formats.KNOWN.detect(json.dumps(next(pages.lines(path))).encode()) == "x_v2"

@@ -22,7 +22,7 @@ from tests.conftest import ROOT
 from tests.program import covmis, shown
 
 GUIDE = (ROOT / "docs" / "guides" / "forms.md").read_text("utf-8")
-EXPORT, FORM, LOOKED = (re.search(rf"```{kind}\n(.*?)```", GUIDE, re.DOTALL)[1] for kind in ("json", "toml", "console"))  # fmt: skip
+(EXPORT,), (FORM, BOARD), (LOOKED,) = (re.findall(rf"```{kind}\n(.*?)```", GUIDE, re.DOTALL) for kind in ("json", "toml", "console"))  # fmt: skip
 LINE = '[[retrieval.forms]]\nname = "line"\nplatform = "forum"\nkeys = ["nr", "said"]\nid = "nr"\ntext = "said"\n'
 TABLE = '[[retrieval.forms]]\nname = "line"\nplatform = "forum"\nheader = ["nr", "said"]\nid = "nr"\ntext = "said"\n'
 FIRST = {"nr": 1, "said": "masks"}
@@ -63,6 +63,24 @@ def test_the_example_of_the_guide(study):
     command, _, printed = LOOKED.partition("\n")
     told = shown(study.folder, *command.removeprefix("$ covmis ").split())
     assert told.startswith(printed.rstrip())
+
+
+def test_the_board_that_the_guide_names(tmp_path):
+    thread = [
+        {"no": 570368, "now": "04/22/20(Wed)06:00:00", "time": 1587549600, "resto": 0, "sub": "Masks", "com": "do <wbr>not<br>&gt;help"},
+        {"no": 570370, "now": "04/22/20(Wed)06:01:00", "time": 1587549660, "resto": 570368,
+         "com": '<a href="#p570368" class="quotelink">&gt;&gt;570368</a><br>they do'},
+        {"no": 570371, "now": "04/22/20(Wed)06:02:00", "time": 1587549720, "resto": 570368, "filename": "a"},
+    ]  # fmt: skip
+    (tmp_path / "570368.json").write_text(json.dumps({"posts": thread}))
+    ((line,)) = reads(tmp_path / "570368.json", BOARD)
+    assert [
+        (post.post_id, post.text, post.created_at, post.reply_to, post.conversation) for post in line.posts
+    ] == [
+        ("4chan:pol/570368", "Masks\n\ndo not\n>help", "2020-04-22T10:00:00Z", "", "4chan:pol/570368"),
+        ("4chan:pol/570370", ">>570368\nthey do", "2020-04-22T10:01:00Z", "4chan:pol/570368", "4chan:pol/570368"),
+        ("4chan:pol/570371", "", "2020-04-22T10:02:00Z", "4chan:pol/570368", "4chan:pol/570368"),
+    ]  # fmt: skip
 
 
 def test_the_guide_has_every_filter():
@@ -189,11 +207,15 @@ def test_a_changed_form_makes_the_tables_stale_and_the_files_are_read_again(stud
 
 def test_posts_that_are_added_are_read_with_the_form(study, tmp_path):
     (tmp_path / "other.json").write_text(EXPORT.replace('"id": 1', '"id": 7'), "utf-8")
-    changed = add(study, FORM)
+    (tmp_path / "list.json").write_text(json.dumps([FIRST | {"nr": 9}]), "utf-8")
+    changed = add(study, FORM + LINE)
     changed.add_posts(tmp_path / "other.json")
     changed.import_posts(study.folder / "data/archive/board.json")
+    changed.import_posts(tmp_path / "list.json")
     changed.run()
-    assert set(changed.archive.to_pandas(["post_id"])["post_id"]) == {"forum:1", "forum:2", "forum:7"}
+    assert set(changed.archive.to_pandas(["post_id"])["post_id"]) == {
+        "forum:1", "forum:2", "forum:7", "forum:9",
+    }  # fmt: skip
 
 
 def test_a_purge_takes_out_whole_lines_of_a_form_of_the_study(tmp_path):

@@ -9,9 +9,9 @@ import sys
 
 import pytest
 
-from covmis_build.archive import pages
+from covmis_build.archive import formats, pages
 from covmis_build.archive.forgetting import Forget
-from covmis_build.archive.formats import detect, mastodon
+from covmis_build.archive.formats import mastodon
 from covmis_build.archive.formats.snscrape import read, recognises_line
 from covmis_build.collecting.prices import Budget
 from covmis_build.collecting.sources import snscrape
@@ -77,7 +77,7 @@ def test_the_archive_reads_what_was_collected(serve, run, job, tmp_path, module,
     for page in pages.lines(path):
         assert recognises_line(page)
         line = json.dumps(page, separators=(",", ":")).encode()
-        assert detect(line) == "snscrape"
+        assert formats.KNOWN.detect(line) == "snscrape"
         posts = read(line)
         assert len(posts) == len(page["items"]) > 0
         for post, item in zip(posts, page["items"], strict=True):
@@ -195,7 +195,7 @@ def test_a_boost_a_warning_and_a_line_of_snscrape_itself():
     }
     for row in (toot, boost):
         line = json.dumps(row).encode()
-        assert detect(line) == "mastodon"
+        assert formats.KNOWN.detect(line) == "mastodon"
         (post,) = mastodon.read(line)
         assert (post.post_id, post.text) == ("masto:social.example/7", "a warning\n\nhidden words")
 

@@ -144,6 +144,145 @@ LINES = {
     "imported.jsonl": lines(IMPORTED, IMPORTED),
     "document.json": json.dumps([V1, V1], indent=1).encode(),
 }  # fmt: skip
+MASKS = "Masks keep no oxygen away, see https://example.org/a."
+"""The words of files of further tools, each as its documentation or its code says that it writes them."""
+REPEATED = {
+    "id": 44,
+    "owner_id": -9,
+    "from_id": -9,
+    "date": SECONDS - 60,
+    "text": MASKS,
+    "attachments": [
+        {"type": "photo", "photo": {"id": 1}},
+        {"type": "link", "link": {"url": "https://example.org/b", "title": "T", "description": "D"}},
+    ],
+}
+ON_VK = {
+    "id": 45,
+    "owner_id": -1,
+    "from_id": 7,
+    "date": SECONDS,
+    "text": "",
+    "post_type": "post",
+    "comments": {"count": 1},
+    "likes": {"count": 3},
+    "reposts": {"count": 2},
+    "copy_history": [REPEATED],
+}
+SAID = {
+    "id": "816000000000000001",
+    "type": "Default",
+    "timestamp": "2020-04-22T12:00:00.123+02:00",
+    "isPinned": False,
+    "content": MASKS,
+    "author": {"id": "5", "name": "ann"},
+    "attachments": [],
+    "embeds": [{"url": "https://example.org/b", "title": "T", "description": "D"}],
+}
+SERVER = {
+    "guild": {"id": "1", "name": "g"},
+    "channel": {"id": "816000000000000000", "type": "GuildPublicThread", "name": "c"},
+    "dateRange": {"after": None, "before": None},
+    "messageCount": 4,
+}
+RECORD = {
+    "uri": "at://did:plc:a/app.bsky.feed.post/3k",
+    "cid": "c",
+    "value": {
+        "$type": "app.bsky.feed.post",
+        "text": MASKS,
+        "createdAt": TIME,
+        "langs": ["en"],
+        "reply": {
+            "root": {"uri": "at://did:plc:a/app.bsky.feed.post/3i", "cid": "c"},
+            "parent": {"uri": "at://did:plc:b/app.bsky.feed.post/3j", "cid": "c"},
+        },
+        "facets": [
+            {
+                "index": {"byteStart": 0, "byteEnd": 1},
+                "features": [{"$type": "app.bsky.richtext.facet#link", "uri": "https://example.org/a"}],
+            }
+        ],
+        "embed": {
+            "$type": "app.bsky.embed.external",
+            "external": {"uri": "https://example.org/b", "title": "T", "description": "D"},
+        },
+    },
+}
+QUOTING = {
+    "uri": "at://did:plc:a/app.bsky.feed.post/3m",
+    "cid": "c",
+    "value": {
+        "$type": "app.bsky.feed.post",
+        "text": "no",
+        "createdAt": TIME,
+        "embed": {
+            "$type": "app.bsky.embed.recordWithMedia",
+            "record": {"record": {"uri": "at://did:plc:b/app.bsky.feed.post/3j", "cid": "c"}},
+            "media": {"external": {"uri": "https://example.org/c"}},
+        },
+    },
+}
+ON_WEIBO = {
+    "id": "4500000000000001",
+    "mid": "4500000000000001",
+    "created_at": "Wed Apr 22 18:00:00 +0800 2020",
+    "comments_count": 1,
+    "reposts_count": 2,
+    "attitudes_count": 3,
+    "text": '口罩<br />缺氧 <a href="https://example.org/a">网页链接</a>',
+    "user": {"id": 7},
+}
+ACTIVITY = {
+    "id": "tag:search.twitter.com,2005:1252934402983745001",
+    "objectType": "activity",
+    "verb": "post",
+    "postedTime": TIME,
+    "body": MASKS + " &amp;",
+    "actor": {"id": "id:twitter.com:7"},
+    "object": {"id": "object:search.twitter.com,2005:1252934402983745001"},
+    "twitter_lang": "en",
+    "favoritesCount": 3,
+    "retweetCount": 2,
+    "gnip": {"urls": [{"url": "https://t.co/a", "expanded_url": "https://example.org/a"}]},
+    "inReplyTo": {"link": "http://twitter.com/a/statuses/1252934402983745000"},
+}
+ON_INSTAGRAM = {
+    "shortcode": "B_Rumor1",
+    "taken_at_timestamp": SECONDS,
+    "edge_media_to_caption": {"edges": [{"node": {"text": MASKS}}]},
+    "edge_media_to_comment": {"count": 1},
+    "edge_media_preview_like": {"count": 3},
+    "owner": {"id": "7"},
+}
+SAID_THERE = {
+    "id": 17900000000000001,
+    "created_at": SECONDS,
+    "text": MASKS,
+    "owner": {"id": "7", "username": "ann"},
+    "likes_count": 3,
+}
+LINES |= {
+    "yt_dlp.info.json": lines({"id": "dQw4w9WgXcQ", "title": "Masks", "description": MASKS, "timestamp": None, "upload_date": "20200422", "webpage_url": "https://www.youtube.com/watch?v=dQw4w9WgXcQ",
+        "extractor": "youtube", "extractor_key": "Youtube", "language": "en", "comment_count": 2, "like_count": 3, "comments": [
+            {"id": "Ugx", "parent": "root", "text": MASKS, "timestamp": SECONDS, "like_count": 1, "author_id": "UC1"},
+            {"id": "Ugx.a", "parent": "Ugx", "text": "no", "timestamp": SECONDS + 60, "like_count": None, "author_id": "UC2"}]}),
+    "youtube_comment_downloader.jsonl": lines(
+        {"cid": "Ugx", "text": MASKS, "time": "2 years ago", "author": "@a", "channel": "UC1", "votes": "12", "replies": "1", "heart": False, "reply": False, "time_parsed": float(SECONDS)},
+        {"cid": "Ugx.a", "text": "no", "time": "1 year ago", "author": "@b", "channel": "UC2", "votes": "1.2K", "replies": "", "heart": False, "reply": True, "time_parsed": SECONDS + 60.5}),
+    "vk.json": lines({"response": {"count": 3, "items": [ON_VK, ON_VK | {"id": 46, "text": "so what"}, {"id": 47, "owner_id": -1, "from_id": 8, "post_id": 45, "date": SECONDS, "text": "no", "reply_to_comment": 46}]}}),
+    "instaloader.json": json.dumps({"node": ON_INSTAGRAM, "instaloader": {"version": "4.13", "node_type": "Post"}}, indent=4).encode(),
+    "post_comments.json": json.dumps([SAID_THERE | {"answers": [SAID_THERE | {"id": 17900000000000002, "text": "no"}]}], indent=4).encode(),
+    "instagram.ndjson": lines({"source_platform": "instagram.com", "item_id": "1", "data": ON_INSTAGRAM}, {"source_platform": "instagram.com", "item_id": "2", "data": {
+        "code": "B_Rumor2", "taken_at": SECONDS, "caption": {"text": "no"}, "comment_count": 1, "like_count": 3}}),
+    "discord.json": json.dumps(SERVER | {"messages": [
+        SAID, SAID | {"id": "816000000000000002", "type": "Reply", "content": "no", "embeds": [], "reference": {"type": "Default", "messageId": "816000000000000001"}},
+        SAID | {"id": "816000000000000003", "type": "GuildMemberJoin", "content": "Joined the server."},
+        SAID | {"id": "816000000000000004", "content": "", "embeds": [], "reference": {"type": "Forward", "messageId": "815000000000000001"}, "forwardedMessage": {"content": MASKS, "embeds": []}}]}, indent=2).encode(),
+    "bluesky_records.jsonl": lines({"records": [RECORD, QUOTING], "cursor": "3k"}, QUOTING, {"uri": "at://did:plc:a/app.bsky.feed.like/3k", "cid": "c", "value": {"$type": "app.bsky.feed.like"}}),
+    "weibo_pages.json": lines({"ok": 1, "data": {"cards": [{"card_type": 58}, {"card_type": 9, "mblog": ON_WEIBO | {"id": "4500000000000002", "mid": "4500000000000002", "text": "转发微博", "retweeted_status": ON_WEIBO}}]}}),
+    "gnip.jsonl": lines(ACTIVITY, ACTIVITY | {"id": "tag:search.twitter.com,2005:1252934402983745002", "verb": "share", "body": "RT @a: " + MASKS, "inReplyTo": None}, ACTIVITY | {"verb": "delete"}),
+}  # fmt: skip
 
 
 def csv(*rows: tuple[str, ...], separator: str = ",") -> bytes:
@@ -210,6 +349,22 @@ TABLES = {
                            ("https://www.facebook.com/123/posts/456", WORDS + " :=: https://a.test", "5", "2020-04-22 10:00:00 EDT", "https://a.test", "", "T")),
     "ytdt.tab": csv(("id", "likeCount", "publishedAt", "text", "isReply", "isReplyTo"), ("Ugx", "3", TIME, WORDS, "1", "Ugw"), separator="\t"),
     "minet_tiktok.csv": csv(("id", "description", "timestamp", "author_unique_id", "digg_count"), ("6924226890000000001", WORDS, str(SECONDS), "a", "3")),
+    "pyktok.csv": csv(("video_id", "video_timestamp", "video_duration", "video_diggcount", "video_sharecount", "video_commentcount", "video_description", "video_stickers", "author_username"),
+                      ("6924226890000000001", "2021-02-01T09:36:43", "15", "3", "2", "1", MASKS, "wear none", "ann")),
+    "brandwatch.csv": b"Report:,Mentions\r\nBrand:,masks\r\nFrom:,Wed Apr 01 2020\r\nTo:,Thu Apr 30 2020\r\nLabel:,masks\r\n\r\n" + csv(
+        ("Query Id", "Query Name", "Date", "Title", "Snippet", "Url", "Domain", "Page Type", "Language", "Author", "Full Text", "Resource Id", "Thread Entry Type", "Expanded URLs"),
+        ("1", "masks", "2020-04-22 10:00:00.0", "no", "no", f"https://twitter.com/a/statuses/{X_ID}", "twitter.com", "twitter", "en", "a", MASKS, "77", "reply", "https://example.org/a, https://example.org/b?c=d,e"),
+        ("1", "masks", "2020-04-22 10:05:00.0", "On masks", "A long", "https://blog.example/1", "blog.example", "blog", "en", "", "A long text", "78", "", "")),
+    "meltwater.csv": csv(
+        ("Date", "Headline", "URL", "Opening Text", "Hit Sentence", "Source", "Influencer", "Language"),
+        ("22-Apr-2020 10:00AM", "", f"https://twitter.com/a/status/{X_ID}", "no", MASKS, "Twitter", "@a", "English"),
+        ("2020-04-22 22:05", "On masks", "https://news.example/1", "It opens", "A sentence", "News", "Ann", "English"), separator="\t").decode().encode("utf-16"),
+    "talkwalker.csv": csv(("url", "published", "title", "content", "lang", "source_type", "extra_author_attributes.name", "reach", "parent_url"),
+        (f"https://twitter.com/a/status/{X_ID}", f"{SECONDS}000", "no", MASKS, "en", "SOCIALMEDIA_TWITTER", "Ann", "5", "https://twitter.com/b/status/5"),
+        ("https://news.example/1", "2020-04-22 10:05:00", "On masks", "It opens", "en", "ONLINENEWS", "Bo", "5", "")),
+    "meta_content_library.csv": csv(
+        ("id", "creation_time", "lang", "link_attachment.description", "link_attachment.link", "link_attachment.name", "mcl_url", "post_owner.id", "shared_post_id", "statistics.comment_count", "statistics.like_count", "statistics.share_count", "text"),
+        ("980000000000001", "2020-04-22T10:00:00+00:00", "en", "D", "https://example.org/a", "T", "https://www.facebook.com/transparency-tools/content-library/?id=980000000000001", "7", "980000000000000", "1", "3", "2", MASKS)),
     "praw.csv": csv(("id", "created_utc", "subreddit", "title", "selftext", "is_self", "url"), ("a1", str(SECONDS), "s", "T", WORDS, "True", "")),
 }  # fmt: skip
 

@@ -60,9 +60,12 @@ class TableTool(Protocol):
 __all__ = ["KNOWN", "READERS", "TABLES", "UNREADABLE", "WHOLE", "Forms", "loads", "of_rows", "with_own"]
 
 BUILT_IN: dict[str, Any] = {
-    **{form.NAME: form for form in (neutral, x_archive, zeeschuimer, telegram)},
+    **{form.NAME: form for form in (neutral, x_archive, telegram)},
     **ours(),
-    **{form.NAME: form for form in (x_v1, x_v2, x_graphql, snscrape, bluesky, mastodon, mastodon_archive)},
+    **{
+        form.NAME: form
+        for form in (zeeschuimer, x_v1, x_v2, x_graphql, snscrape, bluesky, mastodon, mastodon_archive)
+    },
 }
 """Formats by name, in the order of detection. Other packages add theirs under `covmis.forms`: modules or objects with
 `recognises_line` and `read` for lines, `recognises_header`, `ID` and `post` for tables.

@@ -209,12 +209,12 @@ def _of_settings(name: str, forms: Sequence[PostForm], taken: Collection[str]) -
         problem = "name: letters, digits, - and _ only"
     else:
         try:
-            made = Declared(name, forms)
-            made.compile()
+            declared = Declared(name, forms)
+            declared.compile()
         except FormError as error:
             problem = str(error)
         else:
-            return made
+            return declared
     raise InputError(
         f"[[retrieval.forms]] '{name}', {problem}",
         file=SETTINGS,
