@@ -23,9 +23,9 @@ from tests.program import covmis, shown
 
 GUIDE = (ROOT / "docs" / "guides" / "forms.md").read_text("utf-8")
 (EXPORT,), (FORM, BOARD), (LOOKED,) = (re.findall(rf"```{kind}\n(.*?)```", GUIDE, re.DOTALL) for kind in ("json", "toml", "console"))  # fmt: skip
-LINE = '[[retrieval.forms]]\nname = "line"\nplatform = "forum"\nkeys = ["nr", "said"]\nid = "nr"\ntext = "said"\n'
-TABLE = '[[retrieval.forms]]\nname = "line"\nplatform = "forum"\nheader = ["nr", "said"]\nid = "nr"\ntext = "said"\n'
-FIRST = {"nr": 1, "said": "masks"}
+LINE = '[[retrieval.forms]]\nname = "line"\nplatform = "forum"\nkeys = ["nr", "text"]\nid = "nr"\ntext = "text"\n'
+TABLE = '[[retrieval.forms]]\nname = "line"\nplatform = "forum"\nheader = ["nr", "text"]\nid = "nr"\ntext = "text"\n'
+FIRST = {"nr": 1, "text": "masks"}
 
 
 def settings(written):
@@ -91,14 +91,14 @@ def test_the_guide_has_every_filter():
 @pytest.mark.parametrize("name", ["posts.json", "posts.jsonl", "list.json", "posts.zip", "posts.csv"])
 def test_files_that_only_a_form_of_the_study_reads(tmp_path, name):
     """Also a list of flat objects, which would be a table, and in a packed file."""
-    rows = [FIRST, {"nr": 2, "said": "no masks"}]
+    rows = [FIRST, {"nr": 2, "text": "no masks"}]
     lines = "".join(json.dumps(row) + "\n" for row in rows)
     path = tmp_path / name
     if name == "posts.zip":
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("a/posts.json", json.dumps(rows))
     elif name == "posts.csv":
-        path.write_text("nr,said\n1,masks\n2,no masks\n")
+        path.write_text("nr,text\n1,masks\n2,no masks\n")
     else:
         path.write_text(json.dumps(rows) if name == "list.json" else lines)
     written = TABLE if name == "posts.csv" else LINE
@@ -107,7 +107,7 @@ def test_files_that_only_a_form_of_the_study_reads(tmp_path, name):
 
 
 def test_two_tables_of_one_name_are_two_shapes(tmp_path):
-    (tmp_path / "a.csv").write_text("nr,said\n1,masks\n")
+    (tmp_path / "a.csv").write_text("nr,text\n1,masks\n")
     (tmp_path / "a.json").write_text(json.dumps(FIRST))
     for name in ("a.csv", "a.json"):
         ((post,),) = [line.posts for line in reads(tmp_path / name, LINE + TABLE)]
@@ -115,7 +115,7 @@ def test_two_tables_of_one_name_are_two_shapes(tmp_path):
 
 
 def test_a_form_of_the_study_is_tried_before_those_of_tools_but_never_takes_covmis_own_lines():
-    both = LINE.replace('["nr", "said"]', '[["id", "created_utc"], ["post_id", "text"]]')
+    both = LINE.replace('["nr", "text"]', '[["id", "created_utc"], ["post_id", "text"]]')
     forms = how(both).forms
     assert formats.KNOWN.form_of({"id": "a", "created_utc": 1, "subreddit": "s", "body": "b"}) == "reddit"
     assert forms.form_of({"id": "a", "created_utc": 1, "subreddit": "s", "body": "b"}) == "line"
@@ -126,7 +126,7 @@ def test_a_form_of_the_study_is_tried_before_those_of_tools_but_never_takes_covm
 def test_a_rule_for_columns_may_name_a_form_of_the_study(tmp_path):
     (tmp_path / "a.csv").write_text("nr,words\n1,masks\n")
     options = how(
-        TABLE.replace('["nr", "said"]', '["nr", "said", "rare"]').replace('text = "said"', 'text = "words"')
+        TABLE.replace('["nr", "text"]', '["nr", "text", "rare"]').replace('text = "text"', 'text = "words"')
     )
     options = options._replace(rules=(Columns(format="line"),))
     (job,) = streams.jobs([(tmp_path / "a.csv", "a.csv")])
@@ -135,23 +135,23 @@ def test_a_rule_for_columns_may_name_a_form_of_the_study(tmp_path):
 
 
 REFUSED = {
-    'text = "said | striip"': "text: no filter is called 'striip'. Did you mean 'strip'?",
+    'text = "text | striip"': "text: no filter is called 'striip'. Did you mean 'strip'?",
     'time = "at | date:%Q"': "time: '%Q' is no form of a date, like date:%d.%m.%Y. docs/guides/forms.md",
     'time = "at"\ntimezone = "Nowhere"': "time: the zone 'Nowhere' is unknown",
-    'links = "said | urls"\nposts = "a[2]"': "posts: a place of posts is like",
+    'links = "text | urls"\nposts = "a[2]"': "posts: a place of posts is like",
     'language = "^lang"': "language: '^lang': there is no object so far around a post",
-    'conversation = "said | urls"': "conversation: a list where a text was expected",
+    'conversation = "text | urls"': "conversation: a list where a text was expected",
     'case = [{ if = "a ~ (", skip = "b" }]': "case 1, if: '(' is no regular expression",
     'case = [{ if = "a", skip = "b" }, { if = "b", text = "c | map:d" }]': "case 2, text: no map is called 'd'",
     'cards = { adress = "a" }': "cards: no part is called 'adress'",
     'where = "$id = 3"': "where: a line or document has no $ values",
-    'within = "said[]"': "within: 'said' is read both as a value and as a place of posts",
+    'within = "text[]"': "within: 'text' is read both as a value and as a place of posts",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("key", REFUSED)
 def test_an_error_names_the_settings_the_form_and_the_key(key):
-    without = LINE.replace('text = "said"\n', "") if key.startswith("text") else LINE
+    without = LINE.replace('text = "text"\n', "") if key.startswith("text") else LINE
     with pytest.raises(InputError) as error:
         how(without + key)
     assert str(error.value).startswith(f"study.toml: [[retrieval.forms]] 'line', {REFUSED[key]}")
@@ -164,7 +164,7 @@ def test_an_error_names_the_settings_the_form_and_the_key(key):
         (LINE.replace('"line"', '"a b"'), "'a b', name: letters, digits, - and _ only"),
         (LINE.replace('id = "nr"\n', ""), "'line', id: it is missing"),
         (LINE.replace('platform = "forum"\n', ""), "'line', id: platform is missing"),
-        (LINE.replace('keys = ["nr", "said"]', ""), "'line', keys: how is it recognised?"),
+        (LINE.replace('keys = ["nr", "text"]', ""), "'line', keys: how is it recognised?"),
     ],
 )
 def test_a_form_that_cannot_be_used(form, problem):
@@ -174,7 +174,7 @@ def test_a_form_that_cannot_be_used(form, problem):
 
 def test_a_wrong_key_names_the_form_that_has_it():
     with pytest.raises(InputError, match=r'unknown key \'txt\' in \[\[retrieval.forms\]\] \(name = "line"\)'):
-        settings(LINE + 'txt = "said"')
+        settings(LINE + 'txt = "text"')
     with pytest.raises(InputError, match=r'forms.case\]\] skip must be text in quotes \(name = "line"\)'):
         settings(LINE + "case = [{ if = 'a', skip = 3 }]")
     with pytest.raises(InputError, match="counts must be a list, each text in quotes"):
