@@ -27,10 +27,11 @@ from covmis_build.files.packed import Limits, kind, unpacked
 from covmis_build.files.reading import open_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from covmis_build.archive.forgetting import Forget
     from covmis_build.archive.post import Post
+    from covmis_build.options import PostForm
 
 STAMPED = b'{"__covmis"'
 SHEETS = (".csv", ".tsv", ".tab", ".ids", ".txt")
@@ -46,42 +47,42 @@ class Rewritten:
     lines: int
 
 
-def posts_of_authors(files: list[Path], forget: Forget) -> set[str]:
+def posts_of_authors(files: list[Path], forget: Forget, own: Sequence[PostForm] = ()) -> set[str]:
     """Return the posts of purged authors in an archive."""
     post_ids: set[str] = set()
     if not forget.authors:
         return post_ids
     for path in files:
-        for line in _lines(path):
+        for line in _lines(path, own):
             if forget.touches(line):
                 post_ids |= forget.posts_of(_decoded(line))
     return post_ids
 
 
-def names_no_authors(path: Path) -> bool:
+def names_no_authors(path: Path, own: Sequence[PostForm] = ()) -> bool:
     """True if a file was written by `covmis posts add --convert`, whose format contains no authors."""
-    return next(_lines(path), b"").startswith(f'{{"{neutral.KEY}"'.encode())
+    return next(_lines(path, own), b"").startswith(f'{{"{neutral.KEY}"'.encode())
 
 
 def rewrite(
-    path: Path, forget: Forget, check: Check | None = None, forms: formats.Forms = formats.KNOWN
+    path: Path, forget: Forget, check: Check | None = None, own: Sequence[PostForm] = ()
 ) -> Rewritten:
     """Remove purged data from one file. A file without any stays unchanged.
 
     `check` verifies the new content before it replaces the file.
     """
     with doubted(path, remedy=MEND):
-        return _rewritten(path, forget, check or (lambda _: None), forms)
+        return _rewritten(path, forget, check or (lambda _: None), own)
 
 
 Check = Callable[[Path], None]
 
 
-def _rewritten(path: Path, forget: Forget, check: Check, forms: formats.Forms) -> Rewritten:
+def _rewritten(path: Path, forget: Forget, check: Check, own: Sequence[PostForm]) -> Rewritten:
     with path.open("rb") as file:
         packed = kind(head := file.read(6))
     changed = 0
-    tables = [job for job in streams.jobs([(path, path.name)]) if job.kind == streams.TABLE]
+    tables = [job for job in streams.jobs([(path, path.name)], own) if job.kind == streams.TABLE]
     if tables and path.suffix.lower() not in SHEETS and not _is_json(path):
         return _refuse_table(path, tables, forget)
     if path.suffix.lower() in SHEETS:
@@ -94,15 +95,15 @@ def _rewritten(path: Path, forget: Forget, check: Check, forms: formats.Forms) -
     if head.startswith(streams.ZIP):
         return Rewritten(path, 0)
     if streams._is_tar(path, packed):  # noqa: SLF001 - likewise
-        return _rewrite_tar(path, packed, forget, check, forms)
-    if not any(forget.touches(line) for line in _lines(path)):
+        return _rewrite_tar(path, packed, forget, check, own)
+    if not any(forget.touches(line) for line in _lines(path, own)):
         return Rewritten(path, 0)
     if packed == "zst" and pages.is_ours(path):
         pages.resume(path)
     with storage.replacing(path) as beside, path.open("rb") as source:
         stream = unpacked(source, packed)
         with beside.open("wb") as target:
-            changed = _copy(stream, target, packed, forget, forms)
+            changed = _copy(stream, target, packed, forget, formats.with_own(own))
         check(beside)
     return Rewritten(path, changed)
 
@@ -131,9 +132,9 @@ def _refuse_table(path: Path, tables: list[streams.Job], forget: Forget) -> Rewr
     return Rewritten(path, 0)
 
 
-def _lines(path: Path) -> Iterator[bytes]:
-    for job in streams.jobs([(path, path.name)]):
-        for line in streams.lines(job):
+def _lines(path: Path, own: Sequence[PostForm]) -> Iterator[bytes]:
+    for job in streams.jobs([(path, path.name)], own):
+        for line in streams.lines(job, forms=own):
             _, _, content, problem = line
             if problem and not content:
                 raise InputError(problem, file=path, remedy=MEND)
@@ -238,9 +239,9 @@ def _sheet(data: bytes, forget: Forget) -> tuple[bytes, int]:
     return out.getvalue().encode(mark, "surrogateescape"), changed
 
 
-def _rewrite_tar(path: Path, packed: str, forget: Forget, check: Check, forms: formats.Forms) -> Rewritten:
+def _rewrite_tar(path: Path, packed: str, forget: Forget, check: Check, own: Sequence[PostForm]) -> Rewritten:
     """Rewrite a tar file member by member, with the same compression."""
-    if not any(forget.touches(line) for line in _lines(path)):
+    if not any(forget.touches(line) for line in _lines(path, own)):
         return Rewritten(path, 0)
     changed = 0
     with storage.replacing(path) as beside:
@@ -251,7 +252,7 @@ def _rewrite_tar(path: Path, packed: str, forget: Forget, check: Check, forms: f
                 tarfile.open(fileobj=out, mode="w|") as after,
             ):
                 for member in before:
-                    changed += _copy_member(before, member, after, forget, forms)
+                    changed += _copy_member(before, member, after, forget, formats.with_own(own))
             if out is not raw:
                 out.close()
         check(beside)

@@ -36,7 +36,7 @@ class _Content(NamedTuple):
 def take_out(path: Path, forget: Forget, how: reader.ReadingOptions = reader.ReadingOptions()) -> Rewritten:  # noqa: B008 - never changes
     """Rewrite one file. Raises an error if purged data would remain or other posts would be lost."""
     before = _read(path, forget, how)
-    done = rewriting.rewrite(path, forget, partial(_check, before, path, forget, how), how.forms)
+    done = rewriting.rewrite(path, forget, partial(_check, before, path, forget, how), how.own_forms)
     if not done.lines and before.forgotten:
         raise InputError("contains posts to be purged, and cannot be rewritten", file=path, remedy=BY_HAND)
     return done

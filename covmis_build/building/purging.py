@@ -132,7 +132,7 @@ def find(
     wanted = Forget(frozenset(posts), authors)
     for path in files if wanted.authors else []:
         posts |= purged.attempt(
-            places.relative(path), partial(rewriting.posts_of_authors, [path], wanted), set()
+            places.relative(path), partial(rewriting.posts_of_authors, [path], wanted, how.own_forms), set()
         )
     posts |= _of_authors_by_id(places, wanted)
     known = _showing(places, posts)
@@ -160,10 +160,12 @@ def find(
     return whole
 
 
-def note_nameless(purged: Purged, places: Places, files: list[Path]) -> None:
+def note_nameless(purged: Purged, places: Places, files: list[Path], how: ReadingOptions) -> None:
     """Report where an author's posts can be found only by id."""
     for path in files:
-        if purged.attempt(places.relative(path), partial(rewriting.names_no_authors, path), otherwise=False):
+        if purged.attempt(
+            places.relative(path), partial(rewriting.names_no_authors, path, how.own_forms), otherwise=False
+        ):
             purged.notes.append(
                 f"{places.relative(path)}: was imported and does not say who wrote a post; posts of these authors that stand "
                 "nowhere else are forgotten only by their ids: name them, too"

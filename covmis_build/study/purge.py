@@ -96,7 +96,7 @@ def purge(
         traces, with_words = purging.forget(purged, places, unfinished, files, how, forget_tasks, progress)
         purging.search(purged, places, traces, files, with_words)
         if unfinished.forget.authors:
-            purging.note_nameless(purged, places, files)
+            purging.note_nameless(purged, places, files, how)
         if purged.left and not purged.problems:
             journal.keep_for_named(places, unfinished)
         elif not purged.problems:

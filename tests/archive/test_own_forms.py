@@ -23,9 +23,9 @@ from tests.program import covmis, shown
 
 GUIDE = (ROOT / "docs" / "guides" / "forms.md").read_text("utf-8")
 (EXPORT,), (FORM, BOARD), (LOOKED,) = (re.findall(rf"```{kind}\n(.*?)```", GUIDE, re.DOTALL) for kind in ("json", "toml", "console"))  # fmt: skip
-LINE = '[[retrieval.forms]]\nname = "line"\nplatform = "forum"\nkeys = ["nr", "text"]\nid = "nr"\ntext = "text"\n'
-TABLE = '[[retrieval.forms]]\nname = "line"\nplatform = "forum"\nheader = ["nr", "text"]\nid = "nr"\ntext = "text"\n'
-FIRST = {"nr": 1, "text": "masks"}
+LINE = '[[retrieval.forms]]\nname = "line"\nplatform = "forum"\nkeys = ["id", "text"]\nid = "id"\ntext = "text"\n'
+TABLE = '[[retrieval.forms]]\nname = "line"\nplatform = "forum"\nheader = ["id", "text"]\nid = "id"\ntext = "text"\n'
+FIRST = {"id": 1, "text": "masks"}
 
 
 def settings(written):
@@ -91,14 +91,14 @@ def test_the_guide_has_every_filter():
 @pytest.mark.parametrize("name", ["posts.json", "posts.jsonl", "list.json", "posts.zip", "posts.csv"])
 def test_files_that_only_a_form_of_the_study_reads(tmp_path, name):
     """Also a list of flat objects, which would be a table, and in a packed file."""
-    rows = [FIRST, {"nr": 2, "text": "no masks"}]
+    rows = [FIRST, {"id": 2, "text": "no masks"}]
     lines = "".join(json.dumps(row) + "\n" for row in rows)
     path = tmp_path / name
     if name == "posts.zip":
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("a/posts.json", json.dumps(rows))
     elif name == "posts.csv":
-        path.write_text("nr,text\n1,masks\n2,no masks\n")
+        path.write_text("id,text\n1,masks\n2,no masks\n")
     else:
         path.write_text(json.dumps(rows) if name == "list.json" else lines)
     written = TABLE if name == "posts.csv" else LINE
@@ -107,7 +107,7 @@ def test_files_that_only_a_form_of_the_study_reads(tmp_path, name):
 
 
 def test_two_tables_of_one_name_are_two_shapes(tmp_path):
-    (tmp_path / "a.csv").write_text("nr,text\n1,masks\n")
+    (tmp_path / "a.csv").write_text("id,text\n1,masks\n")
     (tmp_path / "a.json").write_text(json.dumps(FIRST))
     for name in ("a.csv", "a.json"):
         ((post,),) = [line.posts for line in reads(tmp_path / name, LINE + TABLE)]
@@ -115,7 +115,7 @@ def test_two_tables_of_one_name_are_two_shapes(tmp_path):
 
 
 def test_a_form_of_the_study_is_tried_before_those_of_tools_but_never_takes_covmis_own_lines():
-    both = LINE.replace('["nr", "text"]', '[["id", "created_utc"], ["post_id", "text"]]')
+    both = LINE.replace('["id", "text"]', '[["id", "created_utc"], ["post_id", "text"]]')
     forms = how(both).forms
     assert formats.KNOWN.form_of({"id": "a", "created_utc": 1, "subreddit": "s", "body": "b"}) == "reddit"
     assert forms.form_of({"id": "a", "created_utc": 1, "subreddit": "s", "body": "b"}) == "line"
@@ -124,9 +124,9 @@ def test_a_form_of_the_study_is_tried_before_those_of_tools_but_never_takes_covm
 
 
 def test_a_rule_for_columns_may_name_a_form_of_the_study(tmp_path):
-    (tmp_path / "a.csv").write_text("nr,words\n1,masks\n")
+    (tmp_path / "a.csv").write_text("id,words\n1,masks\n")
     options = how(
-        TABLE.replace('["nr", "text"]', '["nr", "text", "rare"]').replace('text = "text"', 'text = "words"')
+        TABLE.replace('["id", "text"]', '["id", "text", "rare"]').replace('text = "text"', 'text = "words"')
     )
     options = options._replace(rules=(Columns(format="line"),))
     (job,) = streams.jobs([(tmp_path / "a.csv", "a.csv")])
@@ -162,9 +162,9 @@ def test_an_error_names_the_settings_the_form_and_the_key(key):
     [
         (LINE.replace('"line"', '"reddit"'), "'reddit', name: covmis has a form of this name"),
         (LINE.replace('"line"', '"a b"'), "'a b', name: letters, digits, - and _ only"),
-        (LINE.replace('id = "nr"\n', ""), "'line', id: it is missing"),
+        (LINE.replace('id = "id"\n', ""), "'line', id: it is missing"),
         (LINE.replace('platform = "forum"\n', ""), "'line', id: platform is missing"),
-        (LINE.replace('keys = ["nr", "text"]', ""), "'line', keys: how is it recognised?"),
+        (LINE.replace('keys = ["id", "text"]', ""), "'line', keys: how is it recognised?"),
     ],
 )
 def test_a_form_that_cannot_be_used(form, problem):
@@ -207,7 +207,7 @@ def test_a_changed_form_makes_the_tables_stale_and_the_files_are_read_again(stud
 
 def test_posts_that_are_added_are_read_with_the_form(study, tmp_path):
     (tmp_path / "other.json").write_text(EXPORT.replace('"id": 1', '"id": 7'), "utf-8")
-    (tmp_path / "list.json").write_text(json.dumps([FIRST | {"nr": 9}]), "utf-8")
+    (tmp_path / "list.json").write_text(json.dumps([FIRST | {"id": 9}]), "utf-8")
     changed = add(study, FORM + LINE)
     changed.add_posts(tmp_path / "other.json")
     changed.import_posts(study.folder / "data/archive/board.json")
@@ -220,9 +220,9 @@ def test_posts_that_are_added_are_read_with_the_form(study, tmp_path):
 
 def test_a_purge_takes_out_whole_lines_of_a_form_of_the_study(tmp_path):
     path = tmp_path / "a.jsonl"
-    path.write_text("".join(json.dumps({**FIRST, "nr": number}) + "\n" for number in (1, 2)))
+    path.write_text("".join(json.dumps({**FIRST, "id": number}) + "\n" for number in (1, 2)))
     assert take_out(path, Forget(frozenset({"forum:1"})), how(LINE)).lines == 1
-    assert [json.loads(line) for line in path.read_text().split("\n") if line] == [{**FIRST, "nr": 2}]
+    assert [json.loads(line) for line in path.read_text().split("\n") if line] == [{**FIRST, "id": 2}]
 
 
 def test_forms_are_written_as_they_are_read():

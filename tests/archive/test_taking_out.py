@@ -50,7 +50,8 @@ def forms():
         try:
             rows = [json.loads(line) for line in data.splitlines() if line.strip()]
         except ValueError:
-            rows = json.loads(data)
+            whole = json.loads(data)
+            rows = whole if isinstance(whole, list) else [whole]
         yield from (
             (f"{name.partition('.')[0]}{layout}.json", write(rows)) for layout, write in LAYOUTS.items()
         )
