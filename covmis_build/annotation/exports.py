@@ -153,7 +153,7 @@ def _rows(path: Path) -> list[Row]:
         return _of_text(path, text_of(path))
     data = bytes_of(path)
     if path.suffix == ".parquet":
-        return [row for batch in batches(io.BytesIO(data)) for row in batch.to_pylist()]
+        return [row for batch in batches(io.BytesIO(data), most=LARGEST) for row in batch.to_pylist()]
     return read_table(path, own=False).rows if path.suffix in KINDS else []
 
 

@@ -260,7 +260,7 @@ def _read_bundle(path: Path) -> tuple[Manifest, dict[str, bytes]]:
                 raise InputError("holds two files of one name", file=path, remedy="Do not unpack it")
             _refuse_overlaps(entries, path)
             files = _counted(archive, entries, path)
-        frames.check({name: data for name, data in files.items() if name.endswith(".parquet")})
+        frames.check({f"{path}!{name}": files[name] for name in files if name.endswith(".parquet")})
     try:
         manifest = msgspec.json.decode(files[MANIFEST], type=Manifest)
     except (KeyError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -49,6 +49,8 @@ SUFFIXES = frozenset(
 )
 """Extensions of tables; the format is detected from the content."""
 ZIP = b"PK\x03\x04"
+MOST_ROWS, MOST_CELLS = 1_500_000, 10_000_000
+"""Maximum rows and cells of a table that is read as a whole."""
 
 
 def open_table(
@@ -201,7 +203,14 @@ def sheet_of(document: Any) -> Sheet:
 def _read_to_end(table: Table) -> Sheet:
     rows, numbers, problems = list[dict[str, str]](), list[int](), dict[int, str]()
     nameless = [at for at, name in enumerate(table.header) if not name]
+    most = min(MOST_ROWS, MOST_CELLS // max(1, len(table.header)))
     for number, cells, problem in table.rows():
+        if len(rows) + len(problems) == most:
+            raise InputError(
+                f"has more than {counted(most, 'rows')} of {counted(len(table.header), 'columns')}",
+                row=number,
+                remedy="Divide it, or remove columns",
+            )
         if problem:
             problems[number] = problem
             continue

@@ -19,6 +19,7 @@ from covmis_build.collecting.sources.ids import read_ids
 from covmis_build.datasets import stance
 from covmis_build.errors import InputError
 from covmis_build.evaluation.label_files import read_labels
+from covmis_build.files import reading
 from covmis_build.files.reading import read_table
 from covmis_build.files.table import Switches
 from tests.files.written import workbook
@@ -361,3 +362,24 @@ def test_more_columns_than_a_spreadsheet_has_are_refused_before_they_are_looked_
     path.write_text("\n".join([",".join(f"c{at}" for at in range(20_000)), "," * 19_999]) + "\n")
     with pytest.raises(InputError, match=r"has 20,000 columns. At most 16,384"):
         read_table(path, switches=Switches(header=header))
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet", "xlsx"])
+def test_a_table_of_too_many_rows_is_refused_in_one_line(tmp_path, monkeypatch, form):
+    """Each row of a table that is read as a whole takes memory, however small the file."""
+    path = tmp_path / f"labels.{form}"
+    rows = pd.DataFrame({"item_id": range(7), "label": "x"})
+    written_as = {
+        "csv": lambda: rows.to_csv(path, index=False),
+        "jsonl": lambda: rows.to_json(path, orient="records", lines=True),
+        "parquet": lambda: rows.to_parquet(path),
+        "xlsx": lambda: rows.to_excel(path, index=False),
+    }
+    written_as[form]()
+    assert len(read_table(path).rows) == 7
+    monkeypatch.setattr(reading, "MOST_CELLS", 13)
+    with pytest.raises(InputError, match=r"row \d: has more than 6 rows of 2 columns\. Divide it"):
+        reading._read(path, (), "", Switches())
+    monkeypatch.setattr(reading, "MOST_ROWS", 3)
+    with pytest.raises(InputError, match="has more than 3 rows"):
+        reading._read(path, (), "", Switches())
