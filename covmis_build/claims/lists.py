@@ -203,7 +203,8 @@ def _is_own(header: list[str]) -> bool:
 
 def _is_liar(path: Path) -> bool:
     """True for LIAR, which has no header; its first cell is `2635.json`."""
-    return bool(re.match(r"\ufeff?\d+\.json\t", text_of(path)[:40]))
+    with path.open("rb") as file:
+        return bool(re.match(rb"(\xef\xbb\xbf)?\d+\.json\t", file.read(40)))
 
 
 def _sheet(path: Path, form: str) -> Sheet:

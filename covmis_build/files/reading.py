@@ -49,7 +49,7 @@ SUFFIXES = frozenset(
 )
 """Extensions of tables; the format is detected from the content."""
 ZIP = b"PK\x03\x04"
-MOST_ROWS, MOST_CELLS = 1_500_000, 10_000_000
+MOST_ROWS, MOST_CELLS = 5_000_000, 50_000_000
 """Maximum rows and cells of a table that is read as a whole."""
 
 

@@ -29,14 +29,26 @@ PAGES = ("overview", "posts", "claims", "queries", "flow", "story", "plan", "rou
 
 @dataclass(frozen=True, repr=False)
 class Exported(Result):
-    """What was written."""
+    """A page that was written."""
+
+    page: str
+
+    @property
+    def summary(self) -> list[str]:
+        """Return its place."""
+        return [f"Written: {self.page}"]
+
+
+@dataclass(frozen=True, repr=False)
+class ExportedFigures(Result):
+    """Figures that were written."""
 
     files: tuple[str, ...]
 
     @property
     def summary(self) -> list[str]:
-        """Return its place."""
-        return [f"Written: {', '.join(self.files)}"]
+        """Return their places."""
+        return [f"Written: {file}" for file in self.files]
 
 
 def export(
@@ -74,14 +86,14 @@ def export(
         )
     opened = open_study(study)
     written = write_board(opened, out) if page == "board" else export_page(opened.places.folder, page, out)
-    return Exported((opened.places.relative(written),))
+    return Exported(opened.places.relative(written))
 
 
 def export_figures(
     page: Annotated[str, About("A page that covmis wrote.", argument=True)],
     format: Annotated[str, About("svg, pdf or png: write the figures of FILE.html.")],  # noqa: A002 - the option's name
     out: Annotated[Path | None, About("A folder (default: FILE-figures beside the page).")] = None,
-) -> Exported:
+) -> ExportedFigures:
     """Write the figures of a page that covmis wrote into a folder, a file for each."""
     path, wanted = Path(page), figure_format(format)
     if not path.is_file():
@@ -97,7 +109,7 @@ def export_figures(
     drawn = {folder / figure.file_name(wanted): figure.in_format(wanted) for figure in figures}
     for target, data in drawn.items():
         storage.write_bytes(target, data)
-    return Exported(tuple(map(str, drawn)))
+    return ExportedFigures(tuple(map(str, drawn)))
 
 
 def export_page(folder: Path, page: str, out: Path | None = None) -> Path:

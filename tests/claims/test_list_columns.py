@@ -8,6 +8,7 @@ import zipfile
 from functools import partial
 
 import openpyxl
+import pandas as pd
 import pytest
 
 from covmis_build.claims.claim import claims_csv
@@ -422,3 +423,9 @@ def test_a_column_claim_id_with_a_cell_that_is_none_is_refused(tmp_path, cell, p
     )
     with pytest.raises(InputError, match=f"row 3: {problem}"):
         read_list(path)
+
+
+def test_a_parquet_table_of_claims_is_read(tmp_path):
+    path = tmp_path / "claims.parquet"
+    pd.DataFrame({"nr": ["a", "b"], "claim": ["Garlic cures it.", "Masts spread it."]}).to_parquet(path)
+    assert read_claims(path)["text"].tolist() == ["Garlic cures it.", "Masts spread it."]
