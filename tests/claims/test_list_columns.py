@@ -428,4 +428,4 @@ def test_a_column_claim_id_with_a_cell_that_is_none_is_refused(tmp_path, cell, p
 def test_a_parquet_table_of_claims_is_read(tmp_path):
     path = tmp_path / "claims.parquet"
     pd.DataFrame({"nr": ["a", "b"], "claim": ["Garlic cures it.", "Masts spread it."]}).to_parquet(path)
-    assert read_claims(path)["text"].tolist() == ["Garlic cures it.", "Masts spread it."]
+    assert read_list(path).claims["text"].tolist() == ["Garlic cures it.", "Masts spread it."]
