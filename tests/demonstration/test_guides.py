@@ -21,6 +21,7 @@ ELSEWHERE = {
     "covmis dataset": "corpora that are downloaded",
     "covmis label-studio": "a server",
     "covmis open": "an address that is drawn",
+    "covmis posts look data/archive/board.json": "a study with a form of its own (tests/archive/test_own_forms.py)",
     "covmis round open": "a study without rounds",
     "covmis round pull": "a round that is being labelled",
 }
