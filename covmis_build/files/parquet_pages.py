@@ -35,9 +35,10 @@ class Page(NamedTuple):
 
 def pages(file: IO[bytes], chunk: pq.ColumnChunkMetaData) -> Iterator[Page]:
     """Yield the pages of a column's part. A header that cannot be read is an InputError: others may read it."""
-    begin = chunk.data_page_offset
-    if chunk.has_dictionary_page and chunk.dictionary_page_offset:
-        begin = min(begin, chunk.dictionary_page_offset)
+    stated = (chunk.data_page_offset, chunk.dictionary_page_offset if chunk.has_dictionary_page else 0)
+    begin = min(
+        filter(None, stated), default=0
+    )  # a table without rows has no page of data: it is said to begin at 0
     end = begin + chunk.total_compressed_size
     while begin < end:
         file.seek(begin)

@@ -144,6 +144,17 @@ def test_headers_of_pages_say_what_the_footer_says(tmp_path, version, dictionary
     assert 0 < headers < 80 * len(read)
 
 
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("dictionary", [True, False])
+def test_a_table_without_rows_is_read(tmp_path, version, dictionary):
+    """Its columns have a page of nothing, or a dictionary of nothing and no page of data."""
+    empty = pa.table({"id": pa.array([], pa.string()), "at": pa.array([], pa.list_(pa.string()))})
+    pq.write_table(empty, tmp_path / "a.parquet", use_dictionary=dictionary, data_page_version=version)
+    data = (tmp_path / "a.parquet").read_bytes()
+    assert pq.ParquetFile(io.BytesIO(data)).metadata.num_row_groups == 1
+    assert sum(batch.num_rows for batch in frames.batches(io.BytesIO(data))) == 0
+
+
 @pytest.mark.parametrize("kind", [9, 0x15 & 15 | 0x70])
 def test_a_header_that_another_reader_may_understand_is_refused(tmp_path, kind):
     path = written(tmp_path / "a.parquet", "PLAIN", ["x"])
