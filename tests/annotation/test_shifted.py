@@ -131,12 +131,12 @@ def test_how_many_shifts_are_found():
     cases = {(60, 0.0): 0.95, (120, 0.5): 0.95, (240, 0.75): 0.9}
     for (size, share), least in cases.items():
         refused = 0
-        for seed in range(40):
+        for seed in range(20):
             at = random.Random(f"{size} {seed}")
             labels, others = sheet(at, size, 2, 0.9)
             shift, sure = shifted(numbered(down(labels, int(size * share))), others)
             refused += sure and shift.by == -1
-        assert refused >= least * 40, (size, share)
+        assert refused >= least * 20, (size, share)
 
 
 def test_blank_rows_keep_their_place():
