@@ -305,7 +305,7 @@ TRAIN = typed("model", "train", "@/train.csv", "--model", "bow", "--out", "@/mod
 
 
 OWN_FILES = ("said.csv", "labels.csv")
-"""What a user keeps beside the study: a purge names them and leaves them to the user."""
+"""Files of the user's own in the study's folder: a purge names them and leaves them to the user."""
 
 
 def purge(folder: Path, **what: list[str]) -> None:

@@ -95,10 +95,8 @@ def read_export(path: Path, question: str = "") -> Export | None:
         raise InputError(
             "holds exports of several kinds", file=path, remedy="Name one file, or a folder of one tool"
         )
-    try:
+    with doubted(path):
         return _export([(whose, rows) for whose, _, rows in read], read[0][1], question)
-    except InputError as error:
-        raise error.at(path) from None
 
 
 def export_in(frame: Any, question: str = "") -> Export | None:

@@ -472,7 +472,7 @@ def in_todays_labels(gold: pd.DataFrame, rounds: Sequence[RoundFolder], labels: 
     return kept.assign(label=[names[0] for names in now if len(names) == 1])
 
 
-class _Untold(NamedTuple):
+class _Unexplained(NamedTuple):
     """Labels of a round that are gone in the next set, without a line that says what they became."""
 
     here: LabelSet
@@ -490,7 +490,7 @@ class _Untold(NamedTuple):
         return f"it is not said what became of {named} after round {self.here.round}"
 
 
-def _untold(rounds: Sequence[RoundFolder], labels: Labels) -> _Untold | None:
+def _unexplained(rounds: Sequence[RoundFolder], labels: Labels) -> _Unexplained | None:
     """Return the last labels whose meaning for a round that is opened now is not known."""
     if all(round_.pilot for round_ in rounds):
         return None
@@ -500,29 +500,29 @@ def _untold(rounds: Sequence[RoundFolder], labels: Labels) -> _Untold | None:
         return None
     number, names = list(gone.items())[-1]
     at = [each.round for each in sets].index(number)
-    return _Untold(sets[at], sets[at + 1], names, at + 2 == len(sets))
+    return _Unexplained(sets[at], sets[at + 1], names, at + 2 == len(sets))
 
 
 def unknown_meaning(rounds: Sequence[RoundFolder], labels: Labels) -> list[str]:
     """Return a warning if study.toml has dropped a label of the rounds and does not say what became of it."""
-    untold = _untold(rounds, labels)
-    if untold is None or not untold.today:
+    lost = _unexplained(rounds, labels)
+    if lost is None or not lost.today:
         return []
-    told = f"{untold.in_words}, and no [[labels.changes]] says what it became"
-    return [f"{told}: figures keep the rounds' labels, and no round can be opened until it is said"]
+    sentence = f"{lost.in_words}, and no [[labels.changes]] says what it became"
+    return [f"{sentence}: figures keep the rounds' labels, and no round can be opened until it is said"]
 
 
 def check_meaning(rounds: Sequence[RoundFolder], labels: Labels) -> None:
     """Refuse to open a round if a label of the last round is gone and [[labels.changes]] does not say what it became."""
-    untold = _untold(rounds, labels)
-    if untold is None:
+    lost = _unexplained(rounds, labels)
+    if lost is None:
         return
-    here, following, names = untold.here, untold.following, untold.names
+    here, following, names = lost.here, lost.following, lost.names
     new = tuple(label for label in following.labels if label not in here.labels)
     likely = new if len(names) == 1 else ("?",)  # which became which, the names do not say
     told = [*labels.changes, *(LabelChange(int(here.round), name, likely) for name in names)]
     raise InputError(
-        untold.in_words,
+        lost.in_words,
         file="study.toml",
         remedy=f"Say under [labels] what it became, such as: changes = {toml(told)}. One name in `to` is a label renamed, "
         f"several are a label split, [] is one left out; labels that are only new ({', '.join(new) or 'none'}) need no line",

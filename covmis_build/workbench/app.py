@@ -142,7 +142,6 @@ def _missing(request: Request, error: Exception) -> Response:
         code=code,
         sentence="There is no such page.",
         stale=False,
-        written=(),
     )
 
 

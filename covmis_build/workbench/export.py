@@ -63,7 +63,8 @@ def export(
     out: Annotated[
         Path | None,
         About(
-            "Default: data/build/PAGE.html of the study, or FILE-figures beside FILE.html.", metavar="PATH"
+            "Default: data/build/PAGE.html of the study, or the folder FILE-figures next to FILE.html.",
+            metavar="PATH",
         ),
     ] = None,
     *,
@@ -92,7 +93,7 @@ def export(
 def export_figures(
     page: Annotated[str, About("A page that covmis wrote.", argument=True)],
     format: Annotated[str, About("svg, pdf or png: write the figures of FILE.html.")],  # noqa: A002 - the option's name
-    out: Annotated[Path | None, About("A folder (default: FILE-figures beside the page).")] = None,
+    out: Annotated[Path | None, About("A folder (default: FILE-figures, next to the page).")] = None,
 ) -> ExportedFigures:
     """Write the figures of a page that covmis wrote into a folder, a file for each."""
     path, wanted = Path(page), figure_format(format)

@@ -70,7 +70,6 @@ def plan(request: Request) -> Response:
             "--plan",
             sentence=bench.sentence_of(error),
             stale=stale,
-            written=(),
         )
     timed = known.cost.seconds
     asked = _asked(request.query_params, settings, max(round(timed or SECONDS), 1))

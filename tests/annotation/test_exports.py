@@ -204,6 +204,21 @@ def test_what_is_no_label_is_counted_and_each_record_is_whole(tmp_path):
     assert {(label.annotator, label.seconds) for label in read_export(path).labels} == {("anna", 65.0)}
 
 
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"data_row": {"id": "1"}, "projects": {"p": 3}},
+        {"data_row": {"id": "1"}, "projects": {"p": {"labels": [{"annotations": {"classifications": [4]}}]}}},
+        {"id": 1, "data": {"text": "t"}, "annotations": [3]},
+    ],
+)
+def test_an_export_of_another_shape_is_refused_in_one_line(tmp_path, row):
+    path = tmp_path / "odd.json"
+    path.write_text(json.dumps([row]))
+    with pytest.raises(InputError, match=r"odd\.json: cannot be read"):
+        read_export(path)
+
+
 def test_questions_of_a_tool_are_asked_for_and_answered(tmp_path):
     tasks = label_studio()
     for task in tasks:

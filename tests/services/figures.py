@@ -1,4 +1,4 @@
-"""What makes PDF and PNG of figures, from a lock of its own: beside the core in one environment."""
+"""What makes PDF and PNG of figures, from a lock of its own: into the same environment as the core."""
 
 from __future__ import annotations
 

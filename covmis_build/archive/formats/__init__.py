@@ -177,27 +177,11 @@ class Forms:
             row = next((part for part in row if isinstance(part, dict)), None)
         if not isinstance(row, dict):
             return ""
-        known = next((name for name, form in self._lines.items() if form.recognises_line(row)), "")
-        return known or next(
-            (
-                name
-                for name, form in _others()[0].items()
-                if hasattr(form, OF_LINES[0]) and form.recognises_line(row)
-            ),
-            "",
-        )
+        return _recognised(self._lines, OF_LINES[0], row)
 
     def tool_of(self, header: AbstractSet[str]) -> str:
         """Return the tool that writes tables with this header; empty if unknown."""
-        known = next((name for name, tool in self._tables.items() if tool.recognises_header(header)), "")
-        return known or next(
-            (
-                name
-                for name, form in _others()[0].items()
-                if hasattr(form, OF_TABLES[0]) and form.recognises_header(header)
-            ),
-            "",
-        )
+        return _recognised(self._tables, OF_TABLES[0], header)
 
     def reader(self, form: str) -> Callable[[bytes], list[Post]]:
         """Return the reader of a line format."""
@@ -210,6 +194,15 @@ class Forms:
     def is_whole(self, form: str) -> bool:
         """True if a purge removes whole lines only."""
         return form in self._own or form in WHOLE
+
+
+def _recognised(known: Mapping[str, Any], by: str, sign: object) -> str:
+    """Return the first form that recognises this; those of packages, which are loaded for it, come last."""
+    return _first(known, by, sign) or _first(_others()[0], by, sign)
+
+
+def _first(forms: Mapping[str, Any], by: str, sign: object) -> str:
+    return next((name for name, form in forms.items() if hasattr(form, by) and getattr(form, by)(sign)), "")
 
 
 KNOWN = Forms({})
