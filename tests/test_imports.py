@@ -58,7 +58,7 @@ ARROWS = {
     "text": {"errors", "keyed", "characters"},
     "stats": {"errors", "keyed"},
     "engine": {"errors", "keyed", "addresses", "tables", "storage", "checked_parquet", "text", "children"},
-    "report": {"errors", "keyed", "tables"},
+    "report": {"errors", "children", "keyed", "tables"},
     **dict.fromkeys(ROOMS, GROUND | LEAVES),
     "building": GROUND | LEAVES | ROOMS,
     "study": GROUND | LEAVES | ROOMS | {"building"},

@@ -14,8 +14,9 @@ from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree import ElementTree as ET
 
+from covmis_build.children import in_child
 from covmis_build.errors import InputError, MissingExtra, UnknownName, nearest
-from covmis_build.report.figures import SIZE
+from covmis_build.report.figures import SIZE, WIDTH
 from covmis_build.report.page import TEMPLATES
 
 if TYPE_CHECKING:
@@ -30,6 +31,10 @@ SHAPES = frozenset({"rect", "line", "circle", "path", "text"})
 POINTS_OF_A_UNIT = 0.75
 """A figure is 285 points wide in a PDF, about a column of a paper."""
 DOTS_PER_INCH = 300
+MOST_UNITS = 1_000_000
+"""Height of the tallest figure that is taken; a claim takes 44."""
+MOST_PIXELS = 30_000
+"""Height of a picture that most programs can open; a taller figure becomes a coarser one."""
 
 
 class FigureFormat(StrEnum):
@@ -55,6 +60,7 @@ class Figure(NamedTuple):
     alt: str
     svg: bytes
     width: float
+    height: float
     """In units; about a pixel."""
 
     def file_name(self, wanted: FigureFormat) -> str:
@@ -67,7 +73,11 @@ class Figure(NamedTuple):
 
 
 def figures_of(page: Path) -> list[Figure]:
-    """Return the figures of this page, in order."""
+    """Return the figures of this page, in order. It is read in a child process, as all that may come from elsewhere."""
+    return in_child(_figures_of, page)
+
+
+def _figures_of(page: Path) -> list[Figure]:
     if page.stat().st_size > MOST_BYTES:
         raise InputError(f"has more than {MOST_BYTES:,} bytes, which no page of covmis has", file=page)
     try:
@@ -129,6 +139,8 @@ def _figure(name: str, drawn: str, page: Path | str) -> Figure:
         *_, width, height = map(float, root.get("viewBox", "").split())
     except (ET.ParseError, ValueError):
         raise _not_ours(page) from None
+    if not (0 < width <= WIDTH and 0 < height <= MOST_UNITS):
+        raise _not_ours(page)
     kept = ET.Element(
         f"{{{SVG}}}svg",
         {"viewBox": f"0 0 {width:.1f} {height:.1f}", "width": f"{width:.1f}", "height": f"{height:.1f}",
@@ -145,7 +157,9 @@ def _figure(name: str, drawn: str, page: Path | str) -> Figure:
         attributes = {name: _in_colour(value, page) for name, value in shape.attrib.items()}
         ET.SubElement(kept, shape.tag, attributes).text = shape.text
     ET.register_namespace("", SVG)
-    return Figure(name, title.text or "", ET.tostring(kept, "utf-8", xml_declaration=True) + b"\n", width)
+    return Figure(
+        name, title.text or "", ET.tostring(kept, "utf-8", xml_declaration=True) + b"\n", width, height
+    )
 
 
 def _in_colour(value: str, page: Path | str) -> str:
@@ -199,7 +213,7 @@ def _typeset(figure: Figure, wanted: FigureFormat) -> bytes:
     typeset = typst.compile(
         {"main.typ": TYPESET, "figure.svg": figure.svg},
         format=str(wanted),
-        ppi=DOTS_PER_INCH,
+        ppi=min(DOTS_PER_INCH, 72 * MOST_PIXELS / (figure.height * POINTS_OF_A_UNIT)),
         sys_inputs={"alt": figure.alt, "width": f"{figure.width * POINTS_OF_A_UNIT:.2f}"},
     )
     return bytes(typeset)

@@ -15,7 +15,7 @@ from covmis_build.building.flow import Step, flow, missing_from_build
 from covmis_build.building.losses import losses, short_posts
 from covmis_build.building.purge import unfinished
 from covmis_build.building.run import current
-from covmis_build.errors import counted
+from covmis_build.errors import InputError, counted
 from covmis_build.report.result import Result
 from covmis_build.report.summary import Listing
 
@@ -148,7 +148,13 @@ def _changed_meanings(study: OfStudy) -> list[str]:
     from covmis_build.study.wordings import in_words, reworded
 
     rounds = all_rounds(places.rounds)
-    told = [*in_words(reworded(places, rounds)), *unknown_meaning(rounds, study.settings.labels)]
+    told = in_words(reworded(places, rounds))
+    try:
+        told += unknown_meaning(rounds, study.settings.labels)
+    except (
+        InputError
+    ) as error:  # a wrong line in study.toml: whoever looks where the study stands gets an answer
+        told.append(str(error))
     return [f"{each[:1].upper()}{each[1:]}." for each in told]
 
 

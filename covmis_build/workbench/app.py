@@ -36,7 +36,7 @@ from covmis_build.workbench import (
     take_figures,
 )
 from covmis_build.workbench.bench import TEMPLATES as OWN
-from covmis_build.workbench.bench import Bench, bench_of, written_in
+from covmis_build.workbench.bench import Bench, bench_of
 from covmis_build.workbench.guard import Guard
 
 if TYPE_CHECKING:
@@ -127,22 +127,12 @@ def _refused(request: Request, error: Exception) -> Response:
     if "x-part" in request.headers:
         return PlainTextResponse(bench.sentence_of(error), code)
     stale = request.method == "GET" and not bench.read_only and bench.is_stale()
-    sentence, written = bench.sentence_of(error), written_in(request)
-    return bench.page(
-        request, "refused.html", "doctor", code=code, sentence=sentence, stale=stale, written=written
-    )
+    return bench.refused(request, "doctor", code=code, sentence=bench.sentence_of(error), stale=stale)
 
 
 def _missing(request: Request, error: Exception) -> Response:
     code = error.status_code if isinstance(error, HTTPException) else 500
-    return bench_of(request).page(
-        request,
-        "refused.html",
-        "status",
-        code=code,
-        sentence="There is no such page.",
-        stale=False,
-    )
+    return bench_of(request).refused(request, "status", code=code, sentence="There is no such page.")
 
 
 async def _end(request: Request) -> Response:

@@ -175,6 +175,15 @@ class Bench:
         )
         return HTMLResponse(html, code)
 
+    def refused(
+        self, request: Request, *command: str, sentence: str, code: int = 400, stale: bool = False
+    ) -> HTMLResponse:
+        """The page that says why something is not possible, with what somebody wrote: a refusal loses nothing of it."""
+        written = getattr(request.state, "written", ())
+        return self.page(
+            request, "refused.html", *command, code=code, sentence=sentence, stale=stale, written=written
+        )
+
     def _title(self) -> str:
         """The study's title; of one that cannot be opened now, as in the middle of a purge, its folder's name."""
         try:
@@ -271,11 +280,6 @@ async def form_of(request: Request) -> dict[str, str]:
     form = dict(parse_qsl(await body_of(request), keep_blank_values=True))
     request.state.written = [form[name] for name in WRITTEN if form.get(name, "").strip()]
     return form
-
-
-def written_in(request: Request) -> list[str]:
-    """What somebody wrote into the form that this request brought, so that a refusal loses nothing of it."""
-    return list(getattr(request.state, "written", ()))
 
 
 def blocks_of(request: Request) -> Iterator[bytes]:

@@ -44,6 +44,7 @@ class ExportedFigures(Result):
     """Figures that were written."""
 
     files: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
 
     @property
     def summary(self) -> list[str]:
@@ -110,7 +111,9 @@ def export_figures(
     drawn = {folder / figure.file_name(wanted): figure.in_format(wanted) for figure in figures}
     for target, data in drawn.items():
         storage.write_bytes(target, data)
-    return ExportedFigures(tuple(map(str, drawn)))
+    old = sorted(set(folder.glob(f"[0-9][0-9]-*.{wanted}")) - drawn.keys())
+    warnings = [f"{earlier}: is no figure of {path.name} as it is now" for earlier in old]
+    return ExportedFigures(tuple(map(str, drawn)), tuple(warnings))
 
 
 def export_page(folder: Path, page: str, out: Path | None = None) -> Path:

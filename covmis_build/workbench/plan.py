@@ -63,14 +63,8 @@ def plan(request: Request) -> Response:
         known = bench.keep("to plan", ("data/build/*.parquet", *ROUNDS), lambda: to_plan(study))
     except CovmisError as error:  # nothing is sampled yet
         stale = bench.is_stale() and not bench.read_only
-        return bench.page(
-            request,
-            "refused.html",
-            "sample",
-            "--plan",
-            sentence=bench.sentence_of(error),
-            stale=stale,
-        )
+        sentence = bench.sentence_of(error)
+        return bench.refused(request, "sample", "--plan", sentence=sentence, code=200, stale=stale)
     timed = known.cost.seconds
     asked = _asked(request.query_params, settings, max(round(timed or SECONDS), 1))
     plans = known.plans(

@@ -231,6 +231,9 @@ def test_a_label_that_is_gone_from_study_toml_is_told_until_a_line_says_what_it_
     line = '[[labels.changes]]\nafter_round = 4\nfrom = "unrelated"\nto = ["elsewhere"]\n'
     storage.write_text(toml, f"{gone}\n{line}")
     assert told() == []
+    storage.write_text(toml, f"{gone}\n{line.replace('unrelated', 'never')}")
+    notes = " ".join(covmis(tmp_path, "status")["notes"])
+    assert "'never' was no label of round 004" in notes
 
 
 def test_a_release_has_the_labels_in_common_says_so_and_verifies(tmp_path):

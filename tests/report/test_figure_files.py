@@ -97,6 +97,34 @@ def test_a_figure_that_covmis_did_not_draw_is_not_taken(kind):
         figures_in(html[:at] + FORGED[kind] + html[at:], "report.html")
 
 
+@pytest.mark.parametrize("size", ["381 10", "380 1e7", "nan 10", "380 inf", "0 10", "380 -1", "380"])
+def test_a_figure_of_a_size_that_covmis_does_not_draw_is_not_taken(size):
+    html, count = re.subn(r'viewBox="[^"]*"', f'viewBox="0 0 {size}"', whole_page(), count=1)
+    assert count == 1
+    with pytest.raises(InputError, match="covmis did not draw"):
+        figures_in(html, "report.html")
+
+
+@pytest.mark.needs("figures")
+def test_the_picture_of_a_tall_figure_is_coarser():
+    rows = [(f"claim {number}", 0.5, 0.4, 0.6) for number in range(400)]
+    (tall,) = figures_in(page("T", [Section("Shares", figures=[figures.forest(rows, alt="tall")])]))
+    width, height = struct.unpack(">II", tall.in_format(FigureFormat.PNG)[16:24])
+    assert (tall.height > 17_000, height <= 30_100, width > 600) == (True, True, True)
+
+
+def test_a_figure_of_an_earlier_page_is_named(tmp_path):
+    (tmp_path / "report.html").write_text(whole_page(), "utf-8")
+    first = export_figures(str(tmp_path / "report.html"), "svg")
+    assert first.warnings == export_figures(str(tmp_path / "report.html"), "svg").warnings == ()
+    drawn = [figures.bars([("a", 3.0)], alt="now")]
+    (tmp_path / "report.html").write_text(page("Report", [Section("Other", figures=drawn)]), "utf-8")
+    changed = export_figures(str(tmp_path / "report.html"), "svg")
+    assert len(changed.warnings) == 6
+    assert changed.warnings[0].endswith("is no figure of report.html as it is now")
+    assert len(list((tmp_path / "report-figures").iterdir())) == 7
+
+
 def test_what_has_no_figures_and_what_is_no_page(tmp_path):
     (tmp_path / "plain.html").write_text(page("T", [Section("No figures")]))
     (tmp_path / "latin.html").write_bytes(b"<p>\xe9</p>")
