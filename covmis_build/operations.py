@@ -14,6 +14,7 @@ import builtins
 import functools
 import importlib
 import importlib.util
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -244,13 +245,18 @@ def _arguments(function: ast.FunctionDef) -> list[tuple[ast.arg, ast.expr | None
     return [(argument, default) for argument, default in own if argument.arg != "self"]
 
 
+_PARSER = threading.Lock()
+"""CPython 3.11 counts the depth of all syntax trees in one place: two threads that parse at once end in a SystemError."""
+
+
 @functools.cache
 def _source(module: str) -> ast.Module:
     """The source of a module below covmis_build, which is not loaded."""
     path = Path(__file__).parent.joinpath(*module.split(".")).with_suffix(".py")
     if not path.exists():
         path = path.with_suffix("") / "__init__.py"
-    return ast.parse(path.read_text("utf-8"))
+    with _PARSER:
+        return ast.parse(path.read_text("utf-8"))
 
 
 @functools.cache

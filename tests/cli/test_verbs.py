@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import ast
+import gc
+import sys
+import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from inspect import signature
 from pathlib import Path
 
 import pytest
 
 import covmis_build
+from covmis_build import operations
 from covmis_build.cli.renamed import RENAMED, renamed
 from covmis_build.operations import REQUIRED, operation
 from covmis_build.study.verbs import VERBS, python, words
@@ -51,6 +56,40 @@ def test_what_is_read_from_the_source_is_the_function_s_own_signature(home):
     for at in asked.parameters:
         assert own[at.name].default == (own[at.name].empty if at.default is REQUIRED else at.default), at.name
         assert at.about.help.endswith("."), at.name
+
+
+class Unreachable:
+    """Garbage in a circle: only the collector takes it away, in the middle of what a thread does."""
+
+    def __init__(self):
+        self.itself = self
+
+    def __del__(self):
+        time.sleep(0)  # another thread goes on
+
+
+@pytest.fixture
+def restless():
+    """Threads take turns, and garbage is collected, at nearly every step."""
+    interval, threshold = sys.getswitchinterval(), gc.get_threshold()
+    sys.setswitchinterval(1e-6)
+    gc.set_threshold(50)
+    yield
+    sys.setswitchinterval(interval)
+    gc.set_threshold(*threshold)
+
+
+def test_operations_are_read_by_many_threads_at_once(restless):
+    homes = sorted({home.partition(":")[0]: home for home in HOMES}.values())
+
+    def read(at):
+        garbage = [Unreachable() for _ in range(100)]
+        return operation.__wrapped__(homes[at % len(homes)]), garbage
+
+    for _ in range(3):
+        operations._source.cache_clear()
+        with ThreadPoolExecutor(8) as threads:
+            assert len([*threads.map(read, range(8 * len(homes)))]) == 8 * len(homes)
 
 
 def test_a_session_s_lines_say_what_was_done():
