@@ -368,6 +368,22 @@ def design_in_pool(corpus: pd.DataFrame, pool: pd.DataFrame | None, options: Sam
     return replace(design, pool=whole)
 
 
+def represented(
+    drawn: pd.DataFrame,
+    pool: pd.DataFrame | None,
+    options: Sampling,
+    draws: pd.DataFrame | None,
+    estimand: Estimand,
+) -> Floats:
+    """Return how many unique posts or posts each drawn item represents, given the target population, if known."""
+    known = pool if pool is not None and set(drawn["item_id"]) <= set(pool["item_id"]) else None
+    if known is not None:
+        counts = counts_of(known, _divided(known, options))
+        known = known.assign(p_sample=_pool_chances(known, drawn, options, counts, draws))
+    source = _Source(drawn, known, None, design_of(drawn, options, {}), estimand)
+    return source.design.weights * source.sizes
+
+
 def pairs_drawn(items: Sequence[str], design: Design) -> pd.DataFrame:
     """Return item_id, with_item_id and p_both of pairs from fixed-size draws, if known."""
     rows = [

@@ -12,111 +12,89 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from covmis_build.errors import counted
 from covmis_build.estimation.differences import Part
 from covmis_build.estimation.parts import in_part
 from covmis_build.estimation.scopes import Scope
+from covmis_build.estimation.shares import represented
 from covmis_build.records import Estimand
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import pandas as pd
     from numpy.typing import NDArray
 
-    from covmis_build.estimation.shares import Estimates, Sample
+    from covmis_build.estimation.checks import Checked
+    from covmis_build.estimation.shares import Estimates
+    from covmis_build.options import Sampling
 
     Floats = NDArray[np.float64]
 
-BOUNDED = (Scope.POOL, Scope.AVERAGE_CLAIM, Scope.CLAIM, Scope.KIND)
-"""Parts of which it is known how many drawn posts lack a label."""
-
 
 def with_bounds(
-    figures: Estimates, labelled: pd.DataFrame, missing: pd.DataFrame, weights: Mapping[Estimand, str]
+    figures: Estimates,
+    labelled: pd.DataFrame,
+    missing: pd.DataFrame,
+    options: Sampling,
+    pool: pd.DataFrame | None,
+    draws: pd.DataFrame | None = None,
 ) -> Estimates:
-    """Add the share of each part that drawn posts without a label represent, and the lowest and highest share of each label."""
+    """Add the share of each part that drawn posts without a label represent, and the lowest and highest share of each label.
+
+    Bounds are the estimates if these posts, too, had labels: the label, or others. `options`, `pool` and `draws` are those of `estimates`.
+    """
     if missing.empty:
         return figures
+    drawn = pd.concat([labelled, missing], ignore_index=True)
     bounds = {
-        estimand: _Bounds(
-            labelled,
-            missing,
-            figures.weights[weights[estimand]].to_numpy(float),
-            figures.samples[estimand],
-            estimand,
-        )
-        for estimand in weights
+        estimand: _Bounds(labelled, drawn, represented(drawn, pool, options, draws, estimand), sample.phase)
+        for estimand, sample in figures.samples.items()
     }
-    rows = []
-    for row in figures.shares.to_dict("records"):
-        known = bounds.get(row["estimand"]) if row["scope"] in BOUNDED else None
-        ends = (
-            (math.nan,) * 3
-            if known is None
-            else known.ends(row["scope"], row["name"], row["label"], row["share"])
-        )
-        rows.append(dict(zip(("unlabelled", "lowest", "highest"), ends, strict=True)))
+    nothing_known = (math.nan,) * 3
+    rows = [
+        bounds[row["estimand"]].ends(row["scope"], row["name"], row["label"], row["share"])
+        if row["estimand"] in bounds
+        else nothing_known
+        for row in figures.shares.to_dict("records")
+    ]
     shares = figures.shares.assign(
-        **{name: [row[name] for row in rows] for name in ("unlabelled", "lowest", "highest")}
+        **{name: [ends[at] for ends in rows] for at, name in enumerate(("unlabelled", "lowest", "highest"))}
     )
-    pool = shares[(shares["scope"] == Scope.POOL) & (shares["estimand"] == Estimand.UNIQUE_POSTS)]
-    sentence = _sentence(pool, len(missing), len(missing) + len(labelled))
+    whole = shares[(shares["scope"] == Scope.POOL) & (shares["estimand"] == Estimand.UNIQUE_POSTS)]
+    sentence = _sentence(whole, len(missing), len(drawn))
     return replace(figures, shares=shares, methods=(*figures.methods, sentence))
 
 
 class _Bounds:
-    """The labelled posts of an estimand, and what those without a label represent."""
+    """What the drawn posts of an estimand would represent if all of them had a label."""
 
-    def __init__(
-        self,
-        labelled: pd.DataFrame,
-        missing: pd.DataFrame,
-        weights: Floats,
-        sample: Sample,
-        estimand: Estimand,
-    ) -> None:
-        self.labelled, self.missing, self.weights, self.phase = labelled, missing, weights, sample.phase
-        self.posts = estimand == Estimand.POSTS
+    def __init__(self, labelled: pd.DataFrame, drawn: pd.DataFrame, weights: Floats, phase: Checked) -> None:
+        self.drawn, self.weights, self.phase = drawn, weights, phase
+        self.known = np.arange(len(drawn)) < len(labelled)
+        self.labels = labelled["label"]
+        self.parts: dict[tuple[str, str], tuple[Floats, float]] = {}
 
     def ends(self, scope: str, name: str, label: str, share: float) -> tuple[float, float, float]:
         """Return the part that has no label, and the lowest and highest share of this label."""
-        known, unknown = self._here(self.labelled, scope, name), self._here(self.missing, scope, name)
-        cell = "kind" if scope == Scope.KIND else "claim_id"
-        drawn, lacking = self._by(self.labelled[known], cell), self._by(self.missing[unknown], cell)
-        parts = {of: lacking.get(of, 0.0) / (lacking.get(of, 0.0) + there) for of, there in drawn.items()}
-        part = self.labelled.loc[known, cell].astype(str).map(parts).to_numpy(float)
-        # claims of which no post has a label are in no weight, and wholly unknown
-        alone = sum(size for of, size in lacking.items() if of not in drawn)
-        alone /= sum(drawn.values()) + sum(lacking.values())
-        shares = self._shares(known, scope)
+        if (part := (scope, name)) not in self.parts:
+            shares = self._shares(scope, name)
+            self.parts[part] = shares[self.known], float(np.sum(shares[~self.known]))
+        shares, unlabelled = self.parts[part]
         rule = np.asarray(self.phase.rules == label, dtype=np.float64)
-        own = np.asarray(self.labelled["label"] == label, dtype=np.float64)
-        said = self.phase.values(own, rule)[known]
-        lowest = float(np.clip(np.sum(shares * (1 - part) * said), 0, 1)) * (1 - alone)
-        unlabelled = float(np.sum(shares * part)) * (1 - alone) + alone
+        said = self.phase.values(np.asarray(self.labels == label, dtype=np.float64), rule)
+        lowest = float(np.clip(np.sum(shares * said), 0, 1))
         return unlabelled, min(lowest, share), max(min(lowest + unlabelled, 1.0), share)
 
-    def _here(self, items: pd.DataFrame, scope: str, name: str) -> NDArray[np.bool_]:
-        if scope in {Scope.POOL, Scope.AVERAGE_CLAIM}:
-            return np.ones(len(items), dtype=bool)
-        return np.asarray(in_part(items, Part(scope, name)), dtype=bool)
-
-    def _by(self, items: pd.DataFrame, cell: str) -> dict[str, float]:
-        """Return how many posts the items of each cell represent by the draw alone."""
-        sizes = items["group_size"].astype(float) if self.posts else 1.0
-        each = sizes / (items["p_claim"].astype(float) * items["p_sample"].astype(float))
-        return {str(name): float(size) for name, size in each.groupby(items[cell].astype(str)).sum().items()}
-
-    def _shares(self, known: NDArray[np.bool_], scope: str) -> Floats:
-        """Return each labelled item's part of the figure."""
-        weights = self.weights[known]
-        if scope != Scope.AVERAGE_CLAIM:
-            return np.asarray(weights / weights.sum(), dtype=np.float64)
-        claims = np.unique(self.labelled.loc[known, "claim_id"].astype(str), return_inverse=True)[1]
-        whole = np.bincount(claims, weights)
-        return np.asarray(weights / whole[claims] / len(whole), dtype=np.float64)
+    def _shares(self, scope: str, name: str) -> Floats:
+        """Return each drawn item's part of the figure."""
+        if scope == Scope.AVERAGE_CLAIM:
+            claims = np.unique(self.drawn["claim_id"].astype(str), return_inverse=True)[1]
+            whole = np.bincount(claims, self.weights)
+            return np.asarray(self.weights / whole[claims] / len(whole), dtype=np.float64)
+        here = self.weights
+        if scope != Scope.POOL:
+            here = here * in_part(self.drawn, Part(scope, name))
+        return np.asarray(here / here.sum(), dtype=np.float64)
 
 
 def _sentence(pool: pd.DataFrame, missing: int, drawn: int) -> str:

@@ -187,7 +187,7 @@ def figures_of(
         apart=[label.name for label in newest_answers.sets.later],
         **how,
     )
-    figures = with_bounds(figures, frame.labelled, frame.missing, WEIGHTS)
+    figures = with_bounds(figures, frame.labelled, frame.missing, settings.sampling, frame.posts, draws)
     figures = with_later_labels(
         figures, newest_answers, frame.labelled, settings, pool=frame.posts, draws=draws
     )

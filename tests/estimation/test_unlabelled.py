@@ -21,9 +21,9 @@ def study(seed, claims=5):
     pool = pd.DataFrame(
         {
             "item_id": [f"{claim}|x:{at}" for at, claim in enumerate(owner)], "claim_id": owner.astype(str),
-            "post_id": [f"x:{at}" for at in range(many)], "kind": "keywords", "how": "agreed", "p_claim": 1.0,
+            "post_id": [f"x:{at}" for at in range(many)], "kind": rng.choice(["keywords", "title"], many), "how": "agreed", "p_claim": 1.0,
             "p_sample": np.linspace(0.3, 0.8, claims)[owner], "group_size": rng.geometric(0.6, many),
-            "created_at": "2020-04-10T00:00:00Z",
+            "created_at": rng.choice(["2020-04-10T00:00:00Z", "2020-05-10T00:00:00Z"], many),
             "label": np.where(rng.random(many) < 0.2 + 0.1 * owner, "favor", rng.choice(VALUES[1:], many)),
         }
     )  # fmt: skip
@@ -40,28 +40,35 @@ def by_label(figures, scope, name=""):
 @pytest.mark.parametrize("seed", range(4))
 def test_bounds_are_the_estimates_if_all_of_them_had_the_label_or_none(seed):
     pool, labelled, missing = study(seed)
-    figures = with_bounds(estimates(labelled, VALUES, Sampling(), pool=pool), labelled, missing, WEIGHTS)
+    by = ("claim", "kind", "month", "platform")
+    figures = with_bounds(
+        estimates(labelled, VALUES, Sampling(), pool=pool, by=by), labelled, missing, Sampling(), pool
+    )
+    parts = [
+        ("pool", ""),
+        ("average claim", ""),
+        ("claim", "3"),
+        ("kind", "title"),
+        ("month", "2020-05"),
+        ("platform", "x"),
+    ]
     for label in VALUES:
         others = [value for value in VALUES if value != label]
         for column, given in (("highest", label), ("lowest", others[seed % 2])):
             whole = pd.concat([labelled, missing.assign(label=given)], ignore_index=True)
-            wanted = estimates(whole, VALUES, Sampling(), pool=pool)
-            for scope, name in (("pool", ""), ("average claim", ""), ("claim", "3"), ("kind", "keywords")):
-                rows, brute = by_label(figures, scope, name), by_label(wanted, scope, name)
+            wanted = estimates(whole, VALUES, Sampling(), pool=pool, by=by)
+            for part in parts:
+                rows, brute = by_label(figures, *part), by_label(wanted, *part)
                 for estimand in WEIGHTS:
-                    if scope == "kind" and estimand:  # in one cell of the kind, claims are not told apart
-                        assert rows.loc[(estimand, label), "lowest"] <= rows.loc[(estimand, label), "share"]
-                        continue
-                    found = rows.loc[(estimand, label), column]
-                    assert found == pytest.approx(brute.loc[(estimand, label), "share"], abs=1e-9), (
-                        scope,
-                        estimand,
-                    )
+                    bound = rows.loc[(estimand, label), column]
+                    assert bound == pytest.approx(brute.loc[(estimand, label), "share"], abs=1e-9), part
 
 
 def test_the_sentence_says_from_which_part_on_the_order_changes():
     pool, labelled, missing = study(1)
-    figures = with_bounds(estimates(labelled, VALUES, Sampling(), pool=pool), labelled, missing, WEIGHTS)
+    figures = with_bounds(
+        estimates(labelled, VALUES, Sampling(), pool=pool), labelled, missing, Sampling(), pool
+    )
     said = figures.methods[-1]
     assert said.startswith(
         f"{len(missing)} of {len(missing) + len(labelled)} drawn posts have no label; they represent "
@@ -76,10 +83,10 @@ def test_the_sentence_says_from_which_part_on_the_order_changes():
     assert abs(apart) < 0.01 * part + 1e-9
     sure = with_bounds(
         estimates(labelled.assign(label="favor"), VALUES, Sampling(), pool=pool), labelled.assign(label="favor"),
-        missing.head(3), WEIGHTS,
+        missing.head(3), Sampling(), pool,
     )  # fmt: skip
     assert "favor is the most frequent label in any case." in sure.methods[-1]
     assert "lowest" in figures.summary[0].columns
     without = estimates(labelled, VALUES, Sampling(), pool=pool)
-    assert with_bounds(without, labelled, missing.head(0), WEIGHTS) is without
+    assert with_bounds(without, labelled, missing.head(0), Sampling(), pool) is without
     assert "lowest" not in without.summary[0].columns
