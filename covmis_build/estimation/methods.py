@@ -157,8 +157,8 @@ def _assisted_sentences(shares: pd.DataFrame) -> Iterator[str]:
         for row in pool.to_dict("records")
     ]
     yield (
-        "Shares are assisted by predictions for all posts (λ minimises the design's variance; groups with "
-        f"fewer than {FEWEST_LABELS} labels are not assisted): {'; '.join(parts)}."
+        "Shares are assisted by predictions for all posts (λ minimises the design's variance, in each part for itself, so assisted "
+        f"parts need not add up to the whole; parts with fewer than {FEWEST_LABELS} labels are not assisted): {'; '.join(parts)}."
     )
 
 

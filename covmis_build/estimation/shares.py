@@ -697,7 +697,7 @@ class _LabelFigures:
             scale,
             design,
             pool_mean=self.source.predicted_mean(self.label, scope, name),
-            moved=self._strength(values, f),
+            moved=self._strength(values, f, here),
             **how,
         )
 
@@ -717,9 +717,16 @@ class _LabelFigures:
     def _shares(self, scale: Floats) -> Floats:
         return self.source.design.weights * scale
 
-    def _strength(self, y: Floats, f: Floats) -> float:
-        """Return one λ per label from the whole sample; one per part would need sixty labels in each."""
-        scale = self._scale(np.ones(len(y), dtype=bool), None)
+    def _strength(self, y: Floats, f: Floats, here: Mask) -> float:
+        """Return λ of this part: its own, and that of all labels in so far as it has few of them."""
+        whole = self._strength_of(y, f, np.ones(len(y), dtype=bool))
+        if here.all():
+            return whole
+        n = int(here.sum())
+        return (n * self._strength_of(y, f, here) + FEWEST_LABELS * whole) / (n + FEWEST_LABELS)
+
+    def _strength_of(self, y: Floats, f: Floats, here: Mask) -> float:
+        scale = self._scale(here, None)
         z_y = deviations(y, self._centre(y, scale, None), scale)
         return strength(z_y, deviations(f, self._centre(f, scale, None), scale, f), self.source.design)
 
