@@ -22,6 +22,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
+import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import zstandard
@@ -43,6 +44,23 @@ class Cost(NamedTuple):
     seconds: float
     megabytes: float
     told: str
+
+
+FAR = (
+    '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
+    '<row r="1"><c r="A1"><v>1</v></c></row><row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData></worksheet>'
+)
+
+
+def far_cell(path: Path) -> Path:
+    """A small workbook whose last cell is the last one that a sheet can have."""
+    openpyxl.Workbook().save(path)
+    with zipfile.ZipFile(path) as whole:
+        parts = {name: whole.read(name) for name in whole.namelist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as whole:
+        for name, content in (parts | {"xl/worksheets/sheet1.xml": FAR.encode()}).items():
+            whole.writestr(name, content)
+    return path
 
 
 def make(path: Path, size: int = GIGABYTE) -> None:

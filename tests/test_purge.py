@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import shutil
+import signal
+import time
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,7 +20,9 @@ import zstandard
 
 from covmis_build import storage
 from covmis_build.annotation import round_folder as record
+from covmis_build.archive import rewriting, taking_out
 from covmis_build.archive.forgetting import Forget
+from covmis_build.archive.rewriting import write_without
 from covmis_build.archive.stretches import stretches_of
 from covmis_build.archive.traces import Names, Traces
 from covmis_build.building import purging
@@ -26,6 +32,7 @@ from covmis_build.ranking.vectors import SentenceModel, Vectors
 from covmis_build.study import label_studio
 from covmis_build.study.study import open_study
 from tests.annotation.small import covmis, label_both
+from tests.bombs import far_cell
 from tests.forgettable import (
     GONE,
     OTHER,
@@ -216,13 +223,47 @@ def test_the_store_goes_before_the_archive_is_rewritten(folder, monkeypatch):
     store.mkdir(parents=True)
     (store / "part.parquet").write_bytes(SECRET.encode())
     there = []
-    plain = purging._lines_rewritten
-    monkeypatch.setattr(
-        purging, "_lines_rewritten", lambda *given: there.append(store.exists()) or plain(*given)
-    )
+    plain = purging.take_out
+    monkeypatch.setattr(purging, "take_out", lambda *given: there.append(store.exists()) or plain(*given))
     open_study(folder).purge(posts=[GONE])
     assert there
     assert not any(there)
+
+
+def test_a_file_that_ends_the_process_that_reads_it_is_named_and_the_others_are_purged(folder):
+    """A workbook whose last cell is a sheet's last one ends the process: its reader wants the memory for all cells."""
+    far_cell(folder / "data/archive/far.xlsx")
+    told = open_study(folder).purge(posts=[GONE], authors=["author:x:9"])
+    assert {problem.partition(":")[0] for problem in told.problems} == {"data/archive/far.xlsx"}
+    assert [name for name, text in everything(folder).items() if SECRET in text] == []
+
+
+def test_what_a_killed_purge_leaves_at_work_replaces_nothing(tmp_path):
+    """Its child goes on for a moment; the next purge begins at once."""
+    path, pid = tmp_path / "posts.jsonl", tmp_path / "pid"
+    path.write_text(json.dumps({"data": [post(1, SECRET)]}) + "\n")
+    forget, before = Forget(frozenset({f"x:{post(1, SECRET)['id']}"})), path.read_bytes()
+
+    def slow(*given):
+        pid.write_text(str(os.getpid()))
+        time.sleep(0.2)
+        return write_without(*given)
+
+    if not (purge := os.fork()):
+        rewriting.write_without = slow
+        [*taking_out.take_out([path], forget)]
+        os._exit(0)
+    while not pid.exists() or not pid.read_text():
+        time.sleep(0.001)
+    os.kill(purge, signal.SIGKILL)
+    os.waitpid(purge, 0)
+    with contextlib.suppress(ProcessLookupError):
+        while True:  # an orphan: the system waits for it
+            os.kill(int(pid.read_text()), 0)
+            time.sleep(0.01)
+    assert path.read_bytes() == before
+    assert [*taking_out.take_out([path], forget)] == [1]
+    assert SECRET not in path.read_text()
 
 
 def test_pages_of_the_build_go_with_its_tables(folder):

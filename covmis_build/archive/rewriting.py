@@ -1,4 +1,4 @@
-"""Remove posts from the files of an archive. Compression is kept, and each file is replaced as a whole or not at all."""
+"""Write the files of an archive without some posts. Compression is kept, and each file is replaced as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -9,10 +9,7 @@ import io
 import json
 import lzma
 import tarfile
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import zstandard
@@ -20,6 +17,7 @@ import zstandard
 from covmis_build import storage
 from covmis_build.archive import formats, pages, streams
 from covmis_build.archive.formats import neutral
+from covmis_build.children import got_on
 from covmis_build.errors import InputError, doubted
 from covmis_build.files import quotation_marks
 from covmis_build.files.delimited import separator_of
@@ -27,7 +25,8 @@ from covmis_build.files.packed import Limits, kind, unpacked
 from covmis_build.files.reading import open_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     from covmis_build.archive.forgetting import Forget
     from covmis_build.archive.post import Post
@@ -36,76 +35,68 @@ if TYPE_CHECKING:
 STAMPED = b'{"__covmis"'
 SHEETS = (".csv", ".tsv", ".tab", ".ids", ".txt")
 CHUNK = 4096
+GETS_ON = 1000
+"""Lines after which a child process says that it gets on."""
 MEND = "Mend or remove it, then purge again"
 
 
-@dataclass(frozen=True, slots=True)
-class Rewritten:
-    """The number of changed and removed lines of a file."""
-
-    file: Path
-    lines: int
-
-
-def posts_of_authors(files: list[Path], forget: Forget, own: Sequence[PostForm] = ()) -> set[str]:
-    """Return the posts of purged authors in an archive."""
-    post_ids: set[str] = set()
-    if not forget.authors:
-        return post_ids
-    for path in files:
-        for line in _lines(path, own):
-            if forget.touches(line):
-                post_ids |= forget.posts_of(_decoded(line))
-    return post_ids
+def posts_of_authors(path: Path, forget: Forget, own: Sequence[PostForm] = ()) -> set[str]:
+    """Return the posts of purged authors in a file of an archive."""
+    with doubted(path, remedy=MEND):
+        return {
+            post_id
+            for line in _lines(path, own)
+            if forget.touches(line)
+            for post_id in forget.posts_of(_decoded(line))
+        }
 
 
 def names_no_authors(path: Path, own: Sequence[PostForm] = ()) -> bool:
     """True if a file was written by `covmis posts add --convert`, whose format contains no authors."""
-    return next(_lines(path, own), b"").startswith(f'{{"{neutral.KEY}"'.encode())
-
-
-def rewrite(
-    path: Path, forget: Forget, check: Check | None = None, own: Sequence[PostForm] = ()
-) -> Rewritten:
-    """Remove purged data from one file. A file without any stays unchanged.
-
-    `check` verifies the new content before it replaces the file.
-    """
     with doubted(path, remedy=MEND):
-        return _rewritten(path, forget, check or (lambda _: None), own)
+        return next(_lines(path, own), b"").startswith(f'{{"{neutral.KEY}"'.encode())
 
 
-Check = Callable[[Path], None]
+def rewrite(path: Path, forget: Forget, own: Sequence[PostForm] = ()) -> int:
+    """Remove purged data from one file, and return how many lines changed. A file without any stays unchanged."""
+    with doubted(path, remedy=MEND):
+        if not is_touched(path, forget, own):
+            return 0
+        with storage.replacing(path) as beside:
+            return write_without(path, beside, forget, own)
 
 
-def _rewritten(path: Path, forget: Forget, check: Check, own: Sequence[PostForm]) -> Rewritten:
-    with path.open("rb") as file:
-        packed = kind(head := file.read(6))
-    changed = 0
+def is_touched(path: Path, forget: Forget, own: Sequence[PostForm] = ()) -> bool:
+    """True if the file is to be written anew. A table that cannot be written anew and needs it is refused."""
     tables = [job for job in streams.jobs([(path, path.name)], own) if job.kind == streams.TABLE]
     if tables and path.suffix.lower() not in SHEETS and not _is_json(path):
-        return _refuse_table(path, tables, forget)
+        _refuse_table(path, tables, forget)
+        return False
+    if path.suffix.lower() in SHEETS:
+        return _sheet(path.read_bytes(), forget)[1] > 0
+    if _head(path).startswith(streams.ZIP):
+        return False
+    return any(forget.touches(line) for line in _lines(path, own))
+
+
+def write_without(path: Path, beside: Path, forget: Forget, own: Sequence[PostForm] = ()) -> int:
+    """Write the file without purged data, and return how many lines changed."""
     if path.suffix.lower() in SHEETS:
         text, changed = _sheet(path.read_bytes(), forget)
-        if changed:
-            with storage.replacing(path) as beside:
-                beside.write_bytes(text)
-                check(beside)
-        return Rewritten(path, changed)
-    if head.startswith(streams.ZIP):
-        return Rewritten(path, 0)
+        beside.write_bytes(text)
+        return changed
+    packed = kind(_head(path))
     if streams._is_tar(path, packed):  # noqa: SLF001 - likewise
-        return _rewrite_tar(path, packed, forget, check, own)
-    if not any(forget.touches(line) for line in _lines(path, own)):
-        return Rewritten(path, 0)
+        return _write_tar(path, beside, packed, forget, own)
     if packed == "zst" and pages.is_ours(path):
         pages.resume(path)
-    with storage.replacing(path) as beside, path.open("rb") as source:
-        stream = unpacked(source, packed)
-        with beside.open("wb") as target:
-            changed = _copy(stream, target, packed, forget, formats.with_own(own))
-        check(beside)
-    return Rewritten(path, changed)
+    with path.open("rb") as source, beside.open("wb") as target:
+        return _copy(unpacked(source, packed), target, packed, forget, formats.with_own(own))
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(6)
 
 
 def _is_json(path: Path) -> bool:
@@ -114,7 +105,7 @@ def _is_json(path: Path) -> bool:
         return file.read(CHUNK).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in {b"{", b"["}
 
 
-def _refuse_table(path: Path, tables: list[streams.Job], forget: Forget) -> Rewritten:
+def _refuse_table(path: Path, tables: list[streams.Job], forget: Forget) -> None:
     """Refuse other kinds of tables that contain a purged post, because they cannot be rewritten unchanged otherwise."""
     for job in tables:
         with doubted(path, remedy=MEND):
@@ -129,12 +120,13 @@ def _refuse_table(path: Path, tables: list[streams.Job], forget: Forget) -> Rewr
                         remedy="Take the row out with the program that wrote the file, or bring it in with "
                         "`covmis posts add --convert` and remove it; then purge again",
                     )
-    return Rewritten(path, 0)
 
 
 def _lines(path: Path, own: Sequence[PostForm]) -> Iterator[bytes]:
     for job in streams.jobs([(path, path.name)], own):
-        for line in streams.lines(job, forms=own):
+        for number, line in enumerate(streams.lines(job, forms=own)):
+            if number % GETS_ON == 0:
+                got_on()
             _, _, content, problem = line
             if problem and not content:
                 raise InputError(problem, file=path, remedy=MEND)
@@ -151,7 +143,9 @@ def _copy(stream: IO[bytes], target: IO[bytes], packed: str, forget: Forget, for
     changed = 0
     reader = io.BufferedReader(_After(first, stream), 1 << 20)
     out: IO[bytes] | None = None
-    for line in reader:
+    for number, line in enumerate(reader):
+        if number % GETS_ON == 0:
+            got_on()
         kept, differs = line_without(line, forget, forms)
         changed += differs
         if packed == "zst" and line.startswith(STAMPED):
@@ -239,24 +233,20 @@ def _sheet(data: bytes, forget: Forget) -> tuple[bytes, int]:
     return out.getvalue().encode(mark, "surrogateescape"), changed
 
 
-def _rewrite_tar(path: Path, packed: str, forget: Forget, check: Check, own: Sequence[PostForm]) -> Rewritten:
-    """Rewrite a tar file member by member, with the same compression."""
-    if not any(forget.touches(line) for line in _lines(path, own)):
-        return Rewritten(path, 0)
+def _write_tar(path: Path, beside: Path, packed: str, forget: Forget, own: Sequence[PostForm]) -> int:
+    """Write a tar file anew, member by member, with the same compression."""
     changed = 0
-    with storage.replacing(path) as beside:
-        with path.open("rb") as source, beside.open("wb") as raw:
-            out = _packing(raw, packed)
-            with (
-                tarfile.open(fileobj=unpacked(source, packed), mode="r|") as before,
-                tarfile.open(fileobj=out, mode="w|") as after,
-            ):
-                for member in before:
-                    changed += _copy_member(before, member, after, forget, formats.with_own(own))
-            if out is not raw:
-                out.close()
-        check(beside)
-    return Rewritten(path, changed)
+    with path.open("rb") as source, beside.open("wb") as raw:
+        out = _packing(raw, packed)
+        with (
+            tarfile.open(fileobj=unpacked(source, packed), mode="r|") as before,
+            tarfile.open(fileobj=out, mode="w|") as after,
+        ):
+            for member in before:
+                changed += _copy_member(before, member, after, forget, formats.with_own(own))
+        if out is not raw:
+            out.close()
+    return changed
 
 
 def _copy_member(

@@ -7,17 +7,19 @@ several columns. A file that cannot be cleaned is refused by name and stays unch
 from __future__ import annotations
 
 import tempfile
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from covmis_build import storage
 from covmis_build.archive import reader, rewriting, streams
 from covmis_build.archive.forgetting import PURGED
-from covmis_build.errors import InputError
+from covmis_build.children import each_in_child, got_on, in_child
+from covmis_build.errors import CovmisError, InputError, doubted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from covmis_build.archive.forgetting import Forget
-    from covmis_build.archive.rewriting import Rewritten
 
 BY_HAND = (
     "Take it out with the program that wrote the file, or bring the file in with `covmis posts add --convert` and remove it; "
@@ -31,33 +33,66 @@ class _Content(NamedTuple):
     forgotten: int
     others: int
     unreadable: int
+    touched: bool = False
+    """Whether the file has to be written anew."""
 
 
-def take_out(path: Path, forget: Forget, how: reader.ReadingOptions = reader.ReadingOptions()) -> Rewritten:  # noqa: B008 - never changes
-    """Rewrite one file. Raises an error if purged data would remain or other posts would be lost."""
-    before = _read(path, forget, how)
-    done = rewriting.rewrite(path, forget, partial(_check, before, path, forget, how), how.own_forms)
-    if not done.lines and before.forgotten:
+def take_out(
+    files: Sequence[Path],
+    forget: Forget,
+    how: reader.ReadingOptions = reader.ReadingOptions(),  # noqa: B008 - never changes
+) -> Iterator[int | CovmisError]:
+    """Rewrite files, and yield for each how many lines changed, or why it stays unchanged.
+
+    Child processes read the files and write the new ones. Only this process puts a new file in the old one's place: whatever
+    a killed purge leaves at work replaces nothing.
+    """
+    given = [(path, forget, how) for path in files]
+    for path, before in zip(files, each_in_child(_before, given), strict=True):
+        yield before if isinstance(before, InputError) else _replaced(path, before, forget, how)
+
+
+def _before(path: Path, forget: Forget, how: reader.ReadingOptions) -> _Content:
+    content = _read(path, forget, how)
+    with doubted(path, remedy=rewriting.MEND):
+        touched = rewriting.is_touched(path, forget, how.own_forms)
+    if content.forgotten and not touched:
         raise InputError("contains posts to be purged, and cannot be rewritten", file=path, remedy=BY_HAND)
-    return done
+    return content._replace(touched=touched)
 
 
-def _check(before: _Content, path: Path, forget: Forget, how: reader.ReadingOptions, rewritten: Path) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        named = Path(folder) / path.name  # some formats are detected by the file's name
-        named.symlink_to(rewritten.resolve())
-        after = _read(named, forget, how)
+def _replaced(path: Path, before: _Content, forget: Forget, how: reader.ReadingOptions) -> int | CovmisError:
+    if not before.touched:
+        return 0
+    try:
+        with storage.replacing(path) as beside:
+            return in_child(_write, path, beside, before, forget, how)
+    except CovmisError as error:
+        return error
+
+
+def _write(path: Path, beside: Path, before: _Content, forget: Forget, how: reader.ReadingOptions) -> int:
+    """Write the new file. An error if purged data would remain or other posts would be lost."""
+    with doubted(path, remedy=rewriting.MEND):
+        lines = rewriting.write_without(path, beside, forget, how.own_forms)
+        with tempfile.TemporaryDirectory() as folder:
+            named = Path(folder) / path.name  # some formats are detected by the file's name
+            named.symlink_to(beside.resolve())
+            after = _read(named, forget, how)
     if after.forgotten or after.others != before.others or after.unreadable > before.unreadable:
         raise InputError(
             "contains posts to be purged in a form that cannot be rewritten", file=path, remedy=BY_HAND
         )
+    return lines
 
 
 def _read(path: Path, forget: Forget, how: reader.ReadingOptions) -> _Content:
     forgotten = others = unreadable = 0
     try:
         for job in streams.jobs([(path, path.name)], how.own_forms):
-            for line in reader.read(job, forget, how):
+            for number, line in enumerate(reader.read(job, forget, how)):
+                if number % rewriting.GETS_ON == 0:
+                    got_on()
                 unreadable += bool(line.problem)
                 for post in line.posts:
                     if post.post_id in forget.posts:

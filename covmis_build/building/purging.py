@@ -24,6 +24,7 @@ from covmis_build.archive.unpacking import DAMAGED
 from covmis_build.archive.walk import archive_files, unfinished_writes
 from covmis_build.building import purge as journal
 from covmis_build.building import purge_search
+from covmis_build.children import each_in_child
 from covmis_build.errors import CheckFailed, CovmisError, InputError, counted
 from covmis_build.models import folder as model_folder
 from covmis_build.models.asking import is_journal
@@ -95,12 +96,19 @@ class Purged(Result):
                 "or, if a file may stay: `covmis purge --leave FILE`"
             )
 
+    def took(self, place: str, answer: T | CovmisError, otherwise: T) -> T:
+        """Return the answer of an action. If it failed, record the error and continue with the other places."""
+        if isinstance(answer, CovmisError):
+            self.problems.append(f"{place}: {answer}")
+            return otherwise
+        return answer
+
     def attempt(self, place: str, act: Callable[[], T], otherwise: T) -> T:
         """Run one action. If it fails, record the error and continue with the other places."""
         try:
             return act()
         except CovmisError as error:
-            self.problems.append(f"{place}: {error}")
+            return self.took(place, error, otherwise)
         except DAMAGED as error:
             self.problems.append(f"{place}: cannot be changed ({type(error).__name__})")
         return otherwise
@@ -117,7 +125,7 @@ def files_of_archives(places: Places) -> list[Path]:
     for path in unfinished_writes(there):
         storage.remove(path)
     files = [file.path for file in archive_files(there, hidden=True)]
-    return [path.resolve() if path.is_symlink() else path for path in files]
+    return [*dict.fromkeys(path.resolve() if path.is_symlink() else path for path in files)]
 
 
 def find(
@@ -130,10 +138,10 @@ def find(
     posts = set(forget.posts) | (begun.forget.posts if begun else set())
     authors = forget.authors | (begun.forget.authors if begun else set())
     wanted = Forget(frozenset(posts), authors)
-    for path in files if wanted.authors else []:
-        posts |= purged.attempt(
-            places.relative(path), partial(rewriting.posts_of_authors, [path], wanted, how.own_forms), set()
-        )
+    if wanted.authors:
+        given = [(path, wanted, how.own_forms) for path in files]
+        for path, theirs in zip(files, each_in_child(rewriting.posts_of_authors, given), strict=True):
+            posts |= purged.took(places.relative(path), theirs, set())
     posts |= _of_authors_by_id(places, wanted)
     known = _showing(places, posts)
     known["quoted"] |= begun.quoting if begun else set()
@@ -162,10 +170,9 @@ def find(
 
 def note_nameless(purged: Purged, places: Places, files: list[Path], how: ReadingOptions) -> None:
     """Report where an author's posts can be found only by id."""
-    for path in files:
-        if purged.attempt(
-            places.relative(path), partial(rewriting.names_no_authors, path, how.own_forms), otherwise=False
-        ):
+    answers = each_in_child(rewriting.names_no_authors, [(path, how.own_forms) for path in files])
+    for path, nameless in zip(files, answers, strict=True):
+        if purged.took(places.relative(path), nameless, otherwise=False):
             purged.notes.append(
                 f"{places.relative(path)}: was imported and does not say who wrote a post; posts of these authors that stand "
                 "nowhere else are forgotten only by their ids: name them, too"
@@ -232,11 +239,10 @@ def forget(
     for store in dict.fromkeys((places.far_store, places.store)):
         purged.attempt("build", partial(storage.remove, store), None)
     lines = changed = 0
-    for number, path in enumerate(files):
-        progress("archive", number, len(files))
-        count = purged.attempt(places.relative(path), partial(_lines_rewritten, path, keys, how), 0)
+    for number, (path, answer) in enumerate(zip(files, take_out(files, keys, how), strict=True), 1):
+        count = purged.took(places.relative(path), answer, 0)
         lines, changed = lines + count, changed + bool(count)
-    progress("archive", len(files), len(files))
+        progress("archive", number, len(files))
     purged.places.append(
         ("archive", lines, f"lines or pages changed, in {changed:,} of {len(files):,} files")
     )
@@ -323,10 +329,6 @@ def _unreadable_sheets(places: Places, traces: Traces) -> list[tuple[Path, Input
     return [(path, error) for path, error in unread if path in held]
 
 
-def _lines_rewritten(path: Path, forget: Forget, how: ReadingOptions) -> int:
-    return take_out(path, forget, how).lines
-
-
 def _build(places: Places, traces: Traces) -> int:
     """Delete files that contain traces, and files of unknown content, since vectors of texts name no post."""
     files = [path for path in places.build.rglob("*") if path.is_file() and path.name not in KEPT_OF_BUILD]
@@ -350,7 +352,7 @@ def _notes(folder: Path, forget: Forget) -> int:
     """Remove these posts from outcomes, gaps, plans and lists of ids."""
     changed = 0
     for path in sorted(folder.rglob("*.csv")):
-        changed += bool(rewriting.rewrite(path, forget).lines)
+        changed += bool(rewriting.rewrite(path, forget))
     natives = {post_id.partition(":")[2] for post_id in forget.posts}
     for path in sorted(folder.rglob("*.json")):
         before = json.loads(path.read_text("utf-8"))

@@ -107,7 +107,7 @@ def look_at(path: Path) -> None:
 def look_and_forget(path: Path) -> None:
     look_at(path)
     str(look(path))
-    rewriting.posts_of_authors([path], FORGET)
+    rewriting.posts_of_authors(path, FORGET)
     rewriting.rewrite(path, FORGET)
 
 
