@@ -105,7 +105,7 @@ def _imported(study: OfStudy, path: Path, target: Path, seen: Look, progress: Pr
             raise InputError("nothing in it could be read", file=path)
     report = report_of(study.places, target)
     files = [
-        asdict(file) | {"posts": [], "problems": []} for file in seen.files
+        asdict(file) | {"posts": [], "rows_as_they_are": [], "problems": []} for file in seen.files
     ]  # The report contains no posts, so a later purge need not change it.
     about = {**source, "posts": count, "unreadable": problems, "look": files}
     storage.write_text(report, json.dumps(about, ensure_ascii=False, indent=1) + "\n")

@@ -24,7 +24,7 @@ from covmis_build.report.result import Result
 from covmis_build.text.language import language_code
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from covmis_build.archive.post import Post
@@ -33,7 +33,10 @@ if TYPE_CHECKING:
 
 ROWS = 10_000
 """Number of rows in the preview; the format of each column is detected from all of them."""
-SHOWN = 3
+SHOWN, PRINTED = 20, 3
+"""Posts that the preview has, with the rows that they come from, and those of them that a terminal shows."""
+LONGEST, MOST_CELLS = 400, 60
+"""Characters of a cell, or of a line, in the preview, and cells of a row."""
 MEMORY = 4 << 30
 """Maximum address space of a preview, in bytes: threads of libraries reserve much that they never use."""
 IN_LANGUAGE = 100
@@ -52,6 +55,22 @@ class SeenPost:
     reply_to: str
     quote_of: str
     repost_of: str
+    row: int
+    """The row, or the byte at which the line begins: see `SeenFile.rows_as_they_are`."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowAsItIs:
+    """A row as it stands in the file: what each column holds, long texts cut; a line of JSON as one cell without a name."""
+
+    row: int
+    cells: dict[str, str]
+
+    @property
+    def in_words(self) -> str:
+        """Return it as one line, empty cells left out."""
+        told = (f"{name}: {cell}" if name else cell for name, cell in self.cells.items() if cell.strip())
+        return " ".join(" | ".join(told).split())
 
 
 @dataclass(slots=True)
@@ -80,6 +99,8 @@ class SeenFile:
     columns: dict[str, list[str]] = field(default_factory=dict)
     left_over: list[str] = field(default_factory=list)
     posts: list[SeenPost] = field(default_factory=list)
+    rows_as_they_are: list[RowAsItIs] = field(default_factory=list)
+    """The rows of these posts; where a question waits, the first ones."""
     first: str = ""
     last: str = ""
     problems: list[Problem] = field(default_factory=list)
@@ -117,7 +138,10 @@ class SeenFile:
                     :300
                 ]
             )
-        for post in self.posts:
+        rows = {row.row: row.in_words for row in self.rows_as_they_are}
+        if waits:
+            lines += [f"  row {row:,}: {words}"[:200] for row, words in [*rows.items()][:PRINTED]]
+        for post in self.posts[:PRINTED]:
             more = [
                 f"{name} {'an unknown post' if value == '?' else value}"
                 for name, value in (
@@ -133,6 +157,8 @@ class SeenFile:
             ]
             lines.append(f"    {' '.join(post.text.split())[:200]}")
             lines += [f"    {address}" for address in post.urls]
+            if post.row in rows:
+                lines.append(f"    from: {rows.pop(post.row)}"[:200])
         if not waits:
             times = f"{self.first} to {self.last}" if self.first else "none that can be read"
             of = " of these rows" * bool(first)
@@ -237,6 +263,7 @@ def _look(job: streams.Job, how: ReadingOptions, path: Path, study: OfStudy | No
             seen.settings = columns.to_paste(understood, _files(job))
             seen.from_settings = how.rule(job.name) is not None
         if seen.questions:
+            seen.rows_as_they_are = _rows_as_they_are(job, how)
             return seen
     else:
         seen.by = "its lines"
@@ -280,8 +307,9 @@ def _see_rows(
         seen.without_text += sum(not post.text.strip() for post in line.posts)
         written = [(post.text, post.language) for post in line.posts if post.text.strip()]
         texts += written[: IN_LANGUAGE - len(texts)]
-        seen.posts += [_shown(post) for post in line.posts[: SHOWN - len(seen.posts)]]
+        seen.posts += [_shown(post, line.place) for post in line.posts[: SHOWN - len(seen.posts)]]
     seen.form = seen.form or ", ".join(form for form, count in forms.most_common() if count and form)
+    seen.rows_as_they_are = _rows_as_they_are(job, how, [post.row for post in seen.posts])
     seen.first, seen.last = min(times, default=""), max(times, default="")
     seen.notes += _in_other_languages(texts, study)
     seen.problems = sorted(problems.values(), key=lambda problem: -problem.count)
@@ -289,6 +317,25 @@ def _see_rows(
         said = "".join(f": {nested.for_file(problem.example, str(path))}" for problem in seen.problems[:1])
         seen.questions.append(f"nothing in it could be read{said}")
         seen.refused = True
+
+
+def _rows_as_they_are(job: streams.Job, how: ReadingOptions, wanted: Sequence[int] = ()) -> list[RowAsItIs]:
+    """Return the wanted rows, or else the first ones."""
+    rows = (row for row in _all_rows(job, how) if not wanted or row.row in wanted)
+    return [*islice(rows, len(set(wanted)) or SHOWN)]
+
+
+def _all_rows(job: streams.Job, how: ReadingOptions) -> Iterator[RowAsItIs]:
+    if job.kind != streams.TABLE:
+        for _, row, content, _ in streams.lines(job, how.limits, how.own_forms):
+            yield RowAsItIs(row, {"": content[: 4 * LONGEST].decode("utf-8", "replace")[:LONGEST]})
+        return
+    table = open_job(job, how).table
+    names = [name if name.strip() else f"column {at}" for at, name in enumerate(table.header, 1)]
+    for row, cells, problem in table.rows():
+        if not problem:
+            shown = zip(names[:MOST_CELLS], cells, strict=False)
+            yield RowAsItIs(row, {name: cell[:LONGEST] for name, cell in shown})
 
 
 def _in_other_languages(texts: Sequence[tuple[str, str]], study: OfStudy | None) -> list[str]:
@@ -320,7 +367,7 @@ def _in_other_languages(texts: Sequence[tuple[str, str]], study: OfStudy | None)
     return [f"{note}; {whose} {', '.join(cleaning.languages)}: set `[cleaning] languages`"]
 
 
-def _shown(post: Post) -> SeenPost:
+def _shown(post: Post, row: int) -> SeenPost:
     return SeenPost(
         post.post_id,
         iso(post.created_at),
@@ -330,4 +377,5 @@ def _shown(post: Post) -> SeenPost:
         post.reply_to,
         post.quote_of,
         post.repost_of,
+        row,
     )

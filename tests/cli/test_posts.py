@@ -15,6 +15,7 @@ from covmis_build.archive import streams
 from covmis_build.archive.reader import ReadingOptions, read
 from covmis_build.errors import CheckFailed, InputError
 from tests.program import covmis
+from tests.servers.x import post
 
 POSTS = "tweet_id,text,created_at\n1252934402983763968,Garlic cures covid-19,2020-04-22T12:16:54Z\n1252934402983763969,nothing,soon\n"
 
@@ -52,12 +53,54 @@ def test_look_without_a_study_and_for_programs(posts, tmp_path, monkeypatch):
     assert seen["problems"][0]["count"] == 1
 
 
+def test_posts_stand_beside_the_rows_that_they_come_from(posts, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (seen,) = json.loads(covmis("posts", "look", str(posts), "--json")[1])["files"]
+    rows = {row["row"]: row["cells"] for row in seen["rows_as_they_are"]}
+    assert [rows[post["row"]]["text"] for post in seen["posts"]] == [post["text"] for post in seen["posts"]]
+    assert rows[3]["created_at"] == "soon", "as it stands, though it is no time"
+    assert (
+        "from: tweet_id: 1252934402983763969 | text: nothing | created_at: soon"
+        in covmis("posts", "look", str(posts))[1]
+    )
+    long = tmp_path / "long.jsonl"
+    long.write_text(
+        "".join(json.dumps({"data": [post(number, "word " * 300)]}) + "\n" for number in range(40))
+    )
+    (seen,) = json.loads(covmis("posts", "look", str(long), "--json")[1])["files"]
+    assert len(seen["posts"]) == len(seen["rows_as_they_are"]) == 20
+    assert {len(row["cells"][""]) for row in seen["rows_as_they_are"]} == {400}
+    printed = covmis("posts", "look", str(long))[1]
+    assert printed.count("\n    from: {") == 3
+    assert max(map(len, printed.splitlines())) <= 210
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "nachricht,datum,autor,sprache",
+        "mensaje,fecha,usuario,idioma",
+        "Texte,Date,Auteur,Langue",
+        "texto,data,autor,idioma",
+    ],
+)
+def test_columns_in_other_languages_are_known(tmp_path, heading):
+    path = tmp_path / "a.csv"
+    path.write_text(
+        f"tweet_id,{heading}\n1252934402983763968,ein Satz,22.04.2020 12:16,somebody,de\n", "utf-8"
+    )
+    (seen,) = json.loads(covmis("posts", "look", str(path), "--json")[1])["files"]
+    assert list(seen["columns"]) == ["id", "text", "created_at", "language", "author"]
+    assert (seen["first"], seen["left_over"]) == ("2020-04-22T12:16:00Z", [])
+
+
 def test_what_is_in_question_is_shown_and_not_imported(study, tmp_path):
     path = tmp_path / "numbers.csv"
     path.write_text("id,text\n6924226890000000001,a\n6924226890000000002,b\n")
     code, out, _ = covmis("posts", "look", str(path), "--study", str(study))
     assert code == 1
     assert "which platform are ids such as" in out
+    assert "row 2: id: 6924226890000000001 | text: a" in out
     assert 'platform = ""' in out
     assert "and answer the question in it" in out
     code, _, err = covmis("posts", "add", "--convert", str(path), "--study", str(study))
