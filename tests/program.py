@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import logging
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -27,6 +28,8 @@ def run(words: tuple[object, ...], out: TextIO, err: TextIO) -> int:
             main()
         except SystemExit as stop:
             return int(stop.code or 0)
+        finally:
+            logging.getLogger("covmis").setLevel(logging.NOTSET)  # `--quiet` is for one command
     return 0
 
 
