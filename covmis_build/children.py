@@ -7,9 +7,9 @@ import multiprocessing
 import os
 import signal
 import threading
-import time
 import traceback
 from contextlib import contextmanager
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -32,16 +32,19 @@ SECONDS = 600
 """Maximum processor seconds of a child without progress."""
 
 
-def follow(parent: int) -> None:
+def follow_parent() -> None:
     """End this process when its parent has ended for any reason, so that an interrupted run leaves no orphans.
 
     The parent handles keyboard interrupts, which reach all processes.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
 
     def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
+        # A process that the parent forked meanwhile can keep the sentinel from telling: the parent's number does then.
+        while os.getppid() == parent.pid and not wait([parent.sentinel], 0.5):
+            pass
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
@@ -69,9 +72,7 @@ def each_in_child(
     while done < len(given):
         ended = False
         ours, its = multiprocessing.Pipe(duplex=False)
-        child = multiprocessing.Process(
-            target=_act_on_each, args=(its, os.getpid(), act, given[done:], memory)
-        )
+        child = multiprocessing.Process(target=_act_on_each, args=(its, act, given[done:], memory))
         with _uninterrupted():
             child.start()
         its.close()
@@ -113,9 +114,9 @@ def _uninterrupted() -> Generator[None]:
 
 
 def _act_on_each(
-    to: Connection, parent: int, act: Callable[..., Any], given: Sequence[tuple[Any, ...]], memory: int
+    to: Connection, act: Callable[..., Any], given: Sequence[tuple[Any, ...]], memory: int
 ) -> None:
-    follow(parent)
+    follow_parent()
     faulthandler.disable()
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # libraries print messages when they crash
     _bound_memory(memory)

@@ -6,7 +6,7 @@ they sort as text and mean the same in every engine. See docs/reference/tables.m
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import pyarrow as pa
 
@@ -106,11 +106,18 @@ def frame(table: pa.Table) -> pd.DataFrame:
     return pd.DataFrame(columns, columns=table.schema.names)
 
 
-def frame_of(given: Any) -> pd.DataFrame:
-    """Return a user's data as a DataFrame: a frame, columns by name, or rows.
+@runtime_checkable
+class Frame(Protocol):
+    """A data frame of pandas, polars, Arrow, DuckDB, or of any library that lends its columns to Arrow."""
 
-    >>> frame_of({"label": ["favor"]}).columns.tolist()
-    ['label']
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+
+def frame_of(given: Any) -> pd.DataFrame:
+    """Return a user's data as a DataFrame: a frame of pandas, polars, Arrow or DuckDB, columns by name, or rows.
+
+    >>> frame_of({"label": ["favor"]}).columns.tolist(), frame_of(pa.table({"label": ["favor"]})).columns.tolist()
+    (['label'], ['label'])
     """
     import pandas as pd
 
@@ -118,7 +125,9 @@ def frame_of(given: Any) -> pd.DataFrame:
     if given is None or isinstance(given, str | int | float):
         raise InputError(f"this is no table: {given!r}"[:80], remedy=remedy)
     try:
-        return given if isinstance(given, pd.DataFrame) else pd.DataFrame(given)
+        if isinstance(given, pd.DataFrame):
+            return given
+        return pa.table(given).to_pandas() if isinstance(given, Frame) else pd.DataFrame(given)
     except (ValueError, TypeError) as error:
         raise InputError(f"this is no table: {error}", remedy=remedy) from None
 

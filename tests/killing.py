@@ -156,10 +156,7 @@ def _in_child(act: Callable[[], object], watch: _Watch | None) -> None:
     """Do it in this forked process, which then ends; no time passes, and no chance is left."""
     dt.datetime = _Clock
     secrets.token_hex = lambda size=None: "5" * 2 * (size or 32)
-    sleep = time.sleep  # who watches beside the command waits as ever: it would take the processor from it
-    time.sleep = lambda seconds: (
-        None if threading.current_thread() is threading.main_thread() else sleep(seconds)
-    )
+    time.sleep = lambda seconds: None
     if watch:
         watch.process = os.getpid()
         _watch_sending(watch)

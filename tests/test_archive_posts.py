@@ -3,15 +3,17 @@
 import re
 import shutil
 
+import duckdb
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from covmis_build import agreement
 from covmis_build.building.run import run
 from covmis_build.errors import InputError
 from covmis_build.study import verbs
-from covmis_build.study.study import open_study
+from covmis_build.study.study import new_study, open_study
 from tests.small_study import ROOT, small_study
 
 
@@ -83,6 +85,36 @@ def test_a_data_frame_is_a_file_of_posts(tmp_path):
         study.add_posts(pd.DataFrame({"id": ["a", 1]}, dtype=object))
     with pytest.raises(InputError, match="no rows"):
         study.add_posts(posts[:0])
+
+
+def of_pandas(table):
+    return table.to_pandas()
+
+
+def of_duckdb(table):
+    return duckdb.from_arrow(table)
+
+
+@pytest.mark.parametrize(
+    "library", [of_pandas, of_duckdb, lambda table: table], ids=["pandas", "duckdb", "arrow"]
+)
+def test_frames_of_other_libraries_are_read_as_files_are(tmp_path, library):
+    """polars lends its columns in the same way."""
+    study = new_study(tmp_path / "mine")
+    posts = library(pa.table({"tweet_id": ["1252934402983763968"], "texto": ["Garlic cures the flu"]}))
+    (seen,) = study.look(posts).files
+    assert (seen.columns, seen.posts[0].text) == (
+        {"id": ["tweet_id"], "text": ["texto"]},
+        "Garlic cures the flu",
+    )
+    claims = library(pa.table({"id": ["g"], "claim": ["Garlic cures the flu."], "language": ["en"]}))
+    study.import_claims(claims)
+    assert study.claims["text"].tolist() == ["Garlic cures the flu."], "before the first run"
+    labels = library(pa.table({"item": [1, 1, 2, 2], "annotator": list("abab"), "label": list("xxyz")}))
+    assert (
+        agreement(labels).kappa
+        == agreement({"item": [1, 1, 2, 2], "annotator": list("abab"), "label": list("xxyz")}).kappa
+    )
 
 
 @pytest.mark.parametrize("name", ["study.toml", "Study.TOML", "README.md"])

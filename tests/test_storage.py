@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from covmis_build import storage, tables
+from covmis_build.children import in_child
 from covmis_build.errors import InputError
 
 
@@ -141,6 +142,28 @@ def test_a_killed_holder_lets_go_even_if_a_process_of_its_lives_on(tmp_path):
             pass
     finally:
         os.kill(orphan, signal.SIGKILL)
+
+
+def _wait_in_child(ready):
+    in_child(_linger, ready)
+
+
+def _look_for(process):
+    for _ in range(3000):  # it would linger for a minute
+        os.kill(process, 0)
+        time.sleep(0.01)
+
+
+def test_a_child_ends_with_its_parent():
+    context = multiprocessing.get_context("fork")
+    ready = context.SimpleQueue()
+    parent = context.Process(target=_wait_in_child, args=(ready,))
+    parent.start()
+    child = ready.get()
+    parent.kill()
+    parent.join()
+    with pytest.raises(ProcessLookupError):
+        _look_for(child)
 
 
 def test_a_line_that_a_kill_has_torn_does_not_spoil_the_next(tmp_path):

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from covmis_build.tables import Frame
+
 FORMATS = ("csv", "coaid", "claim_review", "fact_check", *PRESETS)
 """Formats: our CSV (and the published COVMis list), CoAID, schema.org ClaimReview, Google's responses, others' tables."""
 
@@ -100,7 +102,7 @@ def claim_texts(path: Path) -> dict[str, str]:
 
 
 def read_list(
-    path: Path | pd.DataFrame,
+    path: Path | pd.DataFrame | Frame,
     form: str = "",
     columns: Mapping[str, str] | None = None,
     switches: Switches = Switches(),  # noqa: B008 - frozen
@@ -112,7 +114,9 @@ def read_list(
     if form and form not in FORMATS:
         raise InputError(f"no claim list format is called '{form}'", remedy=nearest(form, FORMATS))
     if not isinstance(path, Path):
-        rows = path.to_dict("records")
+        from covmis_build.tables import frame_of
+
+        rows = frame_of(path).to_dict("records")
         return _from_sheet(sheet_of(rows), A_FRAME, form, columns or {})
     if not path.exists():
         raise InputError("is missing", file=path)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Self, cast
 import pyarrow as pa
 
 from covmis_build import checked_parquet, tables
-from covmis_build.children import follow
+from covmis_build.children import follow_parent
 from covmis_build.engine.port import each_block, quiet
 from covmis_build.errors import InputError
 
@@ -288,7 +288,7 @@ class DuckEngine:
         workers = self.workers or os.cpu_count() or 1
         if workers > 1 and len(tasks) > 1:
             self._close()
-            with ProcessPoolExecutor(workers, initializer=follow, initargs=(os.getpid(),)) as pool:
+            with ProcessPoolExecutor(workers, initializer=follow_parent) as pool:
                 try:
                     return self._joined(_in_order(pool, tasks, 4 * workers), schema)
                 except BrokenProcessPool:

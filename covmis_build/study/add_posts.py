@@ -8,7 +8,7 @@ import shlex
 import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 from covmis_build import storage
 from covmis_build.addresses import place
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from covmis_build.report.summary import Summary
     from covmis_build.study.of_study import OfStudy
+    from covmis_build.tables import Frame
 
 BLOCK = 1 << 20
 LONGEST_NAME = 120
@@ -59,6 +60,8 @@ def add_posts(study: OfStudy, source: Path | str | Iterable[bytes] | Frame, name
     (posts.parquet if it has no name). Content that is there, under
     whatever name, is not added again: posts without ids would be there twice.
     """
+    from covmis_build.tables import Frame
+
     if isinstance(source, str | Path):
         path = place(source)
         if not path.is_file():
@@ -66,7 +69,7 @@ def add_posts(study: OfStudy, source: Path | str | Iterable[bytes] | Frame, name
         blocks, name = _blocks(path), name or path.name
     elif isinstance(source, Frame):
         name = f"{name.removesuffix('.parquet') or 'posts'}.parquet"
-        blocks = iter([_as_parquet(source, name)])
+        blocks = iter([as_parquet(source, name)])
     else:
         blocks = iter(source)
     target = study.places.collected / safe_name(name)
@@ -77,14 +80,7 @@ def add_posts(study: OfStudy, source: Path | str | Iterable[bytes] | Frame, name
             return AddedPosts(study.places.relative(there.path), there.size, added=False)
 
 
-@runtime_checkable
-class Frame(Protocol):
-    """A data frame of pandas, polars or Arrow, or of any library that lends its columns to Arrow."""
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
-
-
-def _as_parquet(frame: Frame, name: str) -> bytes:
+def as_parquet(frame: Frame, name: str) -> bytes:
     """Return a data frame as a Parquet file. An index of pandas is no column."""
     import pyarrow as pa
     import pyarrow.parquet as pq

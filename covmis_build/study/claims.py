@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from covmis_build.files.table import Switches
     from covmis_build.report.summary import Summary
     from covmis_build.study.of_study import OfStudy
+    from covmis_build.tables import Frame
 
 
 GIVEN_POSTS = "given-posts.csv"
@@ -174,7 +175,7 @@ class LookedAt(Result):
 
 def import_claims(
     study: OfStudy,
-    path: Path | pd.DataFrame | None,
+    path: Path | pd.DataFrame | Frame | None,
     *,
     columns: Mapping[str, str],
     form: str,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from covmis_build.addresses import place
@@ -21,15 +23,16 @@ from covmis_build.errors import BrokenIds, InputError, MissingExtra, counted
 from covmis_build.options import Cleaning, Columns
 from covmis_build.queries.units import languages_of_function_words
 from covmis_build.report.result import Result
+from covmis_build.study.add_posts import as_parquet
 from covmis_build.text.language import language_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from covmis_build.archive.post import Post
     from covmis_build.report.summary import Summary
     from covmis_build.study.of_study import OfStudy
+    from covmis_build.tables import Frame
 
 ROWS = 10_000
 """Number of rows in the preview; the format of each column is detected from all of them."""
@@ -207,8 +210,13 @@ class Look(Result):
         return [line for seen in self.files for line in (*seen.lines, "")]
 
 
-def look(path: Path | str, study: OfStudy | None = None) -> Look:
-    """Preview a file. Nothing is imported."""
+def look(path: Path | str | Frame, study: OfStudy | None = None) -> Look:
+    """Preview a file or a data frame. Nothing is imported."""
+    if not isinstance(path, str | Path):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "frame.parquet")
+            file.write_bytes(as_parquet(path, "the frame"))
+            return look(file, study)
     path = place(path)
     if not path.is_file():
         raise InputError("is no file", file=path, remedy="Name a file of posts")

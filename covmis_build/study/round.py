@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from covmis_build.annotation.training import TrainingReport
     from covmis_build.study.discard_round import Discarded
     from covmis_build.study.of_study import OfStudy
+    from covmis_build.tables import Frame
 
 Adjudicator = Annotated[str, About("The adjudicator's code.")]
 Discuss = Annotated[bool, About("Send disagreements directly to the adjudicator.", flag="--no-discussion")]
@@ -275,7 +276,7 @@ class Round(Result):
     def import_labels(
         self,
         labels: Annotated[
-            Path | str | pd.DataFrame,
+            Path | str | pd.DataFrame | Frame,
             About(
                 "An export of Label Studio, doccano, Prodigy, Argilla, Labelbox or Potato, or a table of labels.",
                 metavar="FILE",

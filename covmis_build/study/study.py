@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from covmis_build.queries.suggest import Suggestions
     from covmis_build.queries.tuning import Tuned
     from covmis_build.settings import Settings
-    from covmis_build.study.add_posts import AddedPosts, Frame
+    from covmis_build.study.add_posts import AddedPosts
     from covmis_build.study.archive import ArchivePosts
     from covmis_build.study.check_files import CheckedFiles
     from covmis_build.study.check_release import CheckedRelease
@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from covmis_build.study.rounds import VerifiedRounds
     from covmis_build.study.run import Ran
     from covmis_build.study.status import Status
+    from covmis_build.tables import Frame
 
 ClaimsFile = Annotated[
     Path | str,
@@ -169,8 +170,12 @@ class Study:
 
     @property
     def claims(self) -> pd.DataFrame:
-        """The claim list as the last run read it."""
-        return self._table("claims")
+        """The claim list as the last run read it; before the first run, as it is."""
+        if self.places.table("claims").exists() or not self.places.claims_csv.exists():
+            return self._table("claims")
+        from covmis_build.claims.lists import read_claims
+
+        return read_claims(self.places.claims_csv)
 
     @property
     def queries(self) -> pd.DataFrame:
@@ -438,8 +443,10 @@ class Study:
 
     # Files of posts
 
-    def look(self, path: PostsFile) -> Look:
+    def look(self, path: PostsFile | Frame) -> Look:
         """Preview how covmis reads a file; changes nothing.
+
+        In Python it may be a data frame.
 
         Example: covmis posts look export.csv
         """
@@ -477,7 +484,7 @@ class Study:
 
     def import_labels(
         self,
-        labels: Path | str | pd.DataFrame,
+        labels: Path | str | pd.DataFrame | Frame,
         *,
         people: Mapping[str, str] | None = None,
         question: str = "",
@@ -508,7 +515,7 @@ class Study:
 
     def import_claims(  # noqa: PLR0913 - a list, how it is read, and what is searched in its place
         self,
-        claims: ClaimsFile | pd.DataFrame | None = None,
+        claims: ClaimsFile | pd.DataFrame | Frame | None = None,
         *,
         text: ClaimsText = "",
         columns: ClaimsColumns = None,
