@@ -8,9 +8,6 @@ import json
 import lzma
 import random
 import string
-import subprocess
-import sys
-from contextlib import ExitStack
 
 import numpy as np
 import pyarrow as pa
@@ -364,26 +361,6 @@ def test_row_order_does_not_matter():
         one, two = (group_table(some, threshold=0.8, grouping=grouping) for some in (table, turned))
         assert one[0].equals(two[0])
         assert one[1].equals(two[1])
-
-
-def test_compiling_at_once_in_several_processes_is_safe(tmp_path):
-    """The cache of compiled code may be filled by several processes at the same time."""
-    code = "from covmis_build.text.bags import *; print(distinct(*utf8(['aa', 'b', 'aa']))[0])"
-    with ExitStack() as stack:
-        runs = [
-            stack.enter_context(
-                subprocess.Popen(
-                    [sys.executable, "-c", code],
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                    text=True,
-                    env={"NUMBA_CACHE_DIR": str(tmp_path), "PATH": ""},
-                )
-            )
-            for _ in range(2)
-        ]
-        results = [(*run.communicate(timeout=600), run.returncode) for run in runs]
-    assert [(out.strip(), code) for out, _, code in results] == [("[0 1 0]", 0)] * 2, results
 
 
 def real_posts(data_home, name):
