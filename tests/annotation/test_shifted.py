@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from covmis_build import keyed
+from covmis_build.annotation import shifted as shifts
 from covmis_build.annotation.shifted import shifted
 from tests.annotation.small import LABELS, covmis, rows_of, study, write_rows
 
@@ -126,8 +127,9 @@ def test_at_most_one_of_four_hundred_honest_sheets_is_questioned(runs):
     assert refused <= 1
 
 
-def test_how_many_shifts_are_found():
-    """Two people who agree in 87 of 100 posts."""
+def test_how_many_shifts_are_found(monkeypatch):
+    """Two people who agree in 87 of 100 posts. A quarter of the deals, of which none comes near a shift's evidence."""
+    monkeypatch.setattr(shifts, "DEALS", shifts.DEALS // 4)
     cases = {(60, 0.0): 0.95, (120, 0.5): 0.95, (240, 0.75): 0.9}
     for (size, share), least in cases.items():
         refused = 0
