@@ -20,7 +20,8 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from covmis_build.addresses import Address
 from covmis_build.archive.readings import is_binary
 from covmis_build.errors import InputError
-from covmis_build.files.frames import ARROW, PARQUET, batches
+from covmis_build.files.database import SQLITE
+from covmis_build.files.frames import ARROW, PARQUET, STREAM, batches
 from covmis_build.files.packed import PACKED, Limits, bounded, kind, unpacked
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ MOST_MEMBERS = 60_000
 """Maximum files in one zip or tar file."""
 DAMAGED = (*PACKED, sqlite3.Error)
 
-_SQLITE, _ZIP, _OLE = b"SQLite format 3\0", b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_ZIP, _OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _CLOSED = {
     b"%PDF": "a PDF", b"\x89PNG": "a picture", b"\xff\xd8\xff": "a picture", b"GIF8": "a picture", b"II*\0": "a picture",
     b"MM\0*": "a picture", b"RIFF": "a picture or recording", b"OggS": "a recording", b"ID3": "a recording", b"fLaC": "a recording",
@@ -86,7 +87,7 @@ def _inside(stream: Any, size: int, depth: int = 0) -> Iterator[Part]:
     head = stream.peek(BLOCK)[:BLOCK]
     packed = kind(head)
     is_tar = head[257:262] == b"ustar"
-    whole_form = head.startswith((_ZIP, PARQUET, ARROW, _SQLITE))
+    whole_form = head.startswith((_ZIP, PARQUET, ARROW, STREAM, SQLITE))
     if depth >= DEEPEST and (packed or is_tar or whole_form):
         yield Part(unread=f"packed more than {DEEPEST} times")
         yield from _plain(stream, raw=True)
@@ -100,7 +101,7 @@ def _inside(stream: Any, size: int, depth: int = 0) -> Iterator[Part]:
             if head.startswith(_ZIP):
                 yield from _of_zip(whole, size, depth)
                 return
-            rows = _of_sqlite(Path(whole.name)) if head.startswith(_SQLITE) else _of_table(batches(whole))
+            rows = _of_sqlite(Path(whole.name)) if head.startswith(SQLITE) else _of_table(batches(whole))
             yield from _guarded(rows, size, depth)
             whole.seek(0)
             yield from _plain(whole, raw=True)
@@ -196,7 +197,7 @@ def _named(part: Part, name: str) -> Part:
 def _guarded(rows: Iterator[bytes], size: int, depth: int) -> Iterator[Part]:
     """Yield a table's texts; cells that are packed themselves are unpacked."""
     for cells in rows:
-        if kind(cells) or cells.startswith((_ZIP, PARQUET, ARROW)):
+        if kind(cells) or cells.startswith((_ZIP, PARQUET, ARROW, STREAM)):
             try:
                 yield from _inside(io.BufferedReader(io.BytesIO(cells)), size, depth + 1)
             except DAMAGED:

@@ -1,4 +1,4 @@
-"""Tables in Parquet, Arrow (Feather) and numpy files, in batches of rows.
+"""Tables in Parquet, Arrow (Feather, streams) and numpy files, in batches of rows.
 
 A small file can expand to terabytes: a child process with a memory limit reads it, and the expanded size is counted.
 """
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from covmis_build.files.contents import Open
 
 PARQUET, ARROW, NUMPY = b"PAR1", b"ARROW1", b"\x93NUMPY"
+STREAM = b"\xff\xff\xff\xff"
+"""First bytes of a stream of Arrow, as Hugging Face's datasets write it."""
+FRAMES = (PARQUET, ARROW, NUMPY, STREAM)
 RATIO, SMALLEST_ROOM = 1000, 64 << 10
 """Maximum ratio of expanded size to file size; smaller files may expand like one of this size."""
 WHOLE = 2 << 30
@@ -58,14 +61,22 @@ def open_frame(opened: Open) -> Table:
 
 
 def _names(file: IO[bytes], form: str) -> list[str]:
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     if form == "Parquet":
         with pq.ParquetFile(file) as parquet:
             return [str(name) for name in parquet.schema_arrow.names]
-    with pa.ipc.open_file(file) as arrow:
+    with _arrow(file) as arrow:
         return [str(name) for name in arrow.schema.names]
+
+
+def _arrow(file: IO[bytes]) -> pa.ipc.RecordBatchFileReader | pa.ipc.RecordBatchStreamReader:
+    import pyarrow as pa
+
+    file.seek(0)
+    is_stream = file.read(4) == STREAM
+    file.seek(0)
+    return pa.ipc.open_stream(file) if is_stream else pa.ipc.open_file(file)
 
 
 def batches(file: IO[bytes], *, most: int = 0) -> Iterator[pa.RecordBatch]:
@@ -73,7 +84,6 @@ def batches(file: IO[bytes], *, most: int = 0) -> Iterator[pa.RecordBatch]:
 
     Rows can share a text that the file has once: texts are counted before they are expanded.
     """
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     room = RATIO * max(file.seek(0, 2), SMALLEST_ROOM)
@@ -86,8 +96,15 @@ def batches(file: IO[bytes], *, most: int = 0) -> Iterator[pa.RecordBatch]:
             groups = (parquet.iter_batches(rows, [group]) for group, rows in enumerate(how.rows))
             yield from _within(chain.from_iterable(groups), schema, room)
     else:
-        with pa.ipc.open_file(file) as arrow:
-            yield from _within(map(arrow.get_batch, range(arrow.num_record_batches)), arrow.schema, room)
+        with _arrow(file) as arrow:
+            yield from _within(_batches(arrow), arrow.schema, room)
+
+
+def _batches(
+    arrow: pa.ipc.RecordBatchFileReader | pa.ipc.RecordBatchStreamReader,
+) -> Iterator[pa.RecordBatch]:
+    count = getattr(arrow, "num_record_batches", None)  # a stream does not know how many come
+    return iter(arrow) if count is None else map(arrow.get_batch, range(count))
 
 
 def _within(source: Iterator[pa.RecordBatch], schema: pa.Schema, room: int) -> Iterator[pa.RecordBatch]:

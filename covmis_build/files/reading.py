@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 from covmis_build.children import in_child
 from covmis_build.errors import InputError, counted, doubted
 from covmis_build.files.contents import LARGEST, bytes_of, text_of
+from covmis_build.files.database import SQLITE, open_database
 from covmis_build.files.delimited import open_delimited
-from covmis_build.files.frames import ARROW, NUMPY, PARQUET, open_frame
+from covmis_build.files.frames import FRAMES, NUMPY, PARQUET, open_frame
 from covmis_build.files.json_rows import open_json, table_of
 from covmis_build.files.packed import Limits, bounded, kind, unpacked
+from covmis_build.files.stata import STATA, open_stata
 from covmis_build.files.table import Doubt, Mark, Switches, Table, one_of_each_name
 from covmis_build.files.workbook import LARGEST as LARGEST_WORKBOOK
 from covmis_build.files.workbook import OLD_EXCEL, open_workbook
@@ -43,6 +45,10 @@ SUFFIXES = frozenset(
         ".feather",
         ".arrow",
         ".npy",
+        ".dta",
+        ".sqlite",
+        ".sqlite3",
+        ".db",
         ".gz",
         *WORKBOOKS,
     }
@@ -75,11 +81,23 @@ def _by_its_beginning(opened: Open, names: Sequence[str], with_column: str, swit
     if head.startswith((ZIP, OLD_EXCEL)):
         with opened() as file:
             return open_workbook(io.BytesIO(file.read(LARGEST_WORKBOOK)), with_column)
-    if head.startswith((PARQUET, ARROW, NUMPY)):
+    if head.startswith(FRAMES):
         return open_frame(opened)
+    if head.startswith(SQLITE):
+        return open_database(_whole(opened), with_column)
+    if head.startswith(STATA):
+        return open_stata(_whole(opened))
     if not switches.lines and head.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in {b"{", b"["}:
         return open_json(opened)
     return open_delimited(opened, names, switches)
+
+
+def _whole(opened: Open) -> bytes:
+    with opened() as file:
+        data = file.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise InputError(f"is larger than {LARGEST >> 20:,} MiB", remedy="Save it as Parquet, or divide it")
+    return data
 
 
 @dataclass(frozen=True)
