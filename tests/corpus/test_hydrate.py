@@ -44,7 +44,7 @@ def test_posts_in_files_that_cannot_be_read_are_not_called_gone_in_silence(tmp_p
     """The study says how its archive is read; without it the file is named, and the command fails."""
     archive, ids = tmp_path / "posts", tmp_path / "ids.csv"
     archive.mkdir()
-    (archive / "a.csv").write_text("ID;Datum;Text\n1252934402983700001;22.04.2020 10:00;words\n")
+    (archive / "a.csv").write_text("ID;Wann;Text\n1252934402983700001;22.04.2020 10:00;words\n")
     ids.write_text("tweet_id\n1252934402983700001\n")
     without = bring_back(ids, [archive], into=tmp_path / "without")
     assert (without.found, without.gone) == (0, 1)
