@@ -127,7 +127,10 @@ def frame_of(given: Any) -> pd.DataFrame:
     try:
         if isinstance(given, pd.DataFrame):
             return given
-        return pa.table(given).to_pandas() if isinstance(given, Frame) else pd.DataFrame(given)
+        if isinstance(given, Frame):
+            lent: pd.DataFrame = pa.table(given).to_pandas(integer_object_nulls=True)  # floats round long ids
+            return lent
+        return pd.DataFrame(given)
     except (ValueError, TypeError) as error:
         raise InputError(f"this is no table: {error}", remedy=remedy) from None
 

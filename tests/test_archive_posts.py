@@ -14,6 +14,7 @@ from covmis_build.building.run import run
 from covmis_build.errors import InputError
 from covmis_build.study import verbs
 from covmis_build.study.study import new_study, open_study
+from covmis_build.tables import frame_of
 from tests.small_study import ROOT, small_study
 
 
@@ -115,6 +116,13 @@ def test_frames_of_other_libraries_are_read_as_files_are(tmp_path, library):
         agreement(labels).kappa
         == agreement({"item": [1, 1, 2, 2], "annotator": list("abab"), "label": list("xxyz")}).kappa
     )
+
+
+def test_long_ids_of_a_frame_with_gaps_are_not_rounded():
+    assert frame_of(pa.table({"id": [1252934402983763969, None]}))["id"].tolist() == [
+        1252934402983763969,
+        None,
+    ]
 
 
 @pytest.mark.parametrize("name", ["study.toml", "Study.TOML", "README.md"])
