@@ -1,4 +1,4 @@
-"""Write the files of an archive without some posts. Compression is kept, and each file is replaced as a whole or not at all."""
+"""Remove posts from the files of an archive. Compression is kept, and each file is replaced as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def rewrite(path: Path, forget: Forget, own: Sequence[PostForm] = ()) -> int:
 
 
 def is_touched(path: Path, forget: Forget, own: Sequence[PostForm] = ()) -> bool:
-    """True if the file is to be written anew. A table that cannot be written anew and needs it is refused."""
+    """Return whether the file must be rewritten. A table that must be rewritten and cannot be is an error."""
     tables = [job for job in streams.jobs([(path, path.name)], own) if job.kind == streams.TABLE]
     if tables and path.suffix.lower() not in SHEETS and not _is_json(path):
         _refuse_table(path, tables, forget)
@@ -234,7 +234,7 @@ def _sheet(data: bytes, forget: Forget) -> tuple[bytes, int]:
 
 
 def _write_tar(path: Path, beside: Path, packed: str, forget: Forget, own: Sequence[PostForm]) -> int:
-    """Write a tar file anew, member by member, with the same compression."""
+    """Write a tar file again, member by member, with the same compression."""
     changed = 0
     with path.open("rb") as source, beside.open("wb") as raw:
         out = _packing(raw, packed)

@@ -34,7 +34,7 @@ class _Content(NamedTuple):
     others: int
     unreadable: int
     touched: bool = False
-    """Whether the file has to be written anew."""
+    """Whether the file must be rewritten."""
 
 
 def take_out(
@@ -44,8 +44,8 @@ def take_out(
 ) -> Iterator[int | CovmisError]:
     """Rewrite files, and yield for each how many lines changed, or why it stays unchanged.
 
-    Child processes read the files and write the new ones. Only this process puts a new file in the old one's place: whatever
-    a killed purge leaves at work replaces nothing.
+    Child processes read the files and write the new ones. Only this process replaces a file: if it is killed, a child process
+    that still runs cannot.
     """
     given = [(path, forget, how) for path in files]
     for path, before in zip(files, each_in_child(_before, given), strict=True):

@@ -60,7 +60,7 @@ def open_database(content: bytes, with_column: str = "") -> Table:
     if others := [other.name for other in tables if other is not chosen]:
         named = ", ".join(others[:5]) + " …" * (len(others) > 5)
         table.notes.append(
-            f"the table {chosen.name} is read; {counted(len(others), 'other tables')} not: {named}"
+            f"the table {chosen.name} is read; {counted(len(others), 'other tables')} not: {named}. To read one of them, save it as CSV"
         )
     if unmerged:
         table.notes.append(UNMERGED)

@@ -72,8 +72,8 @@ class RowAsItIs:
     @property
     def in_words(self) -> str:
         """Return it as one line, empty cells left out."""
-        told = (f"{name}: {cell}" if name else cell for name, cell in self.cells.items() if cell.strip())
-        return " ".join(" | ".join(told).split())
+        parts = (f"{name}: {cell}" if name else cell for name, cell in self.cells.items() if cell.strip())
+        return " ".join(" | ".join(parts).split())
 
 
 @dataclass(slots=True)

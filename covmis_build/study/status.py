@@ -151,9 +151,7 @@ def _changed_meanings(study: OfStudy) -> list[str]:
     told = in_words(reworded(places, rounds))
     try:
         told += unknown_meaning(rounds, study.settings.labels)
-    except (
-        InputError
-    ) as error:  # a wrong line in study.toml: whoever looks where the study stands gets an answer
+    except InputError as error:  # a wrong line in study.toml: `covmis status` still answers
         told.append(str(error))
     return [f"{each[:1].upper()}{each[1:]}." for each in told]
 
