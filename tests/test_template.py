@@ -16,7 +16,7 @@ from covmis_build.study.study import read_study
 
 ROOT = Path(__file__).parents[1]
 TEMPLATE = ROOT / "covmis_build" / "template"
-OF_ITS_OWN = {"cleaning.scope", "cleaning.similar_words",
+OF_ITS_OWN = {"annotation.audit", "cleaning.scope", "cleaning.similar_words",
     "title", "annotation.channel", "release.simulated",
     "retrieval.unreadable",  # two of the demonstration's 124 pages are damaged, and meant to be
 }  # fmt: skip

@@ -54,6 +54,21 @@ def test_corpus_tells_the_truth_mostly_and_carries_its_weights(built):
     assert "text" not in pq.read_schema(built / "study/data/release/corpus.parquet").names
 
 
+def test_the_audit_finds_errors_and_the_shares_are_near_the_truth(built):
+    of = json.loads(covmis("estimate", "--json", "--study", built / "study")[1])
+    audit = of["audit"][0]
+    assert audit["audited"] > 30
+    assert 0 < audit["errors"] < 4
+    shares = {(row["estimand"], row["scope"], row["name"], row["label"]): row for row in of["estimates"]}
+    assert shares["unique_posts", "kind", "fact_check_url", "favor"]["share"] > 0
+    pool = pq.read_table(built / "study/data/build/items.parquet").to_pandas()
+    true = [true_stance(post, claim) for post, claim in zip(pool["post_id"], pool["claim_id"], strict=True)]
+    for label in ("favor", "against", "neither"):
+        row = shares["unique_posts", "pool", "", label]
+        told = sum(one == label for one in true) / len(true)
+        assert row["low"] < told < row["high"]
+
+
 def test_dropped_claims_are_seen(built):
     assert "no hits" in covmis("explain", "orange-peel", "--study", built / "study")[1]
 
