@@ -16,10 +16,8 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 import msgspec
 
 from covmis_build.addresses import Address, place
-from covmis_build.files.database import SQLITE
-from covmis_build.files.frames import FRAMES
 from covmis_build.files.packed import CHUNK, PACKED, Limits, bounded, kind, unpacked
-from covmis_build.files.stata import STATA
+from covmis_build.files.reading import NOT_TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -120,7 +118,7 @@ def jobs(files: Sequence[tuple[Path, str]], forms: Sequence[PostForm] = ()) -> l
 
 def kind_of(head: bytes, name: str, forms: Sequence[PostForm] = ()) -> str:
     """Detect from the first bytes whether a file has lines of posts or is a table; the name matters only in doubt."""
-    if head.startswith((*FRAMES, *STATA, SQLITE, ZIP)):
+    if head.startswith(NOT_TEXT):
         return TABLE
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return TABLE

@@ -23,6 +23,7 @@ from covmis_build.errors import InputError
 from covmis_build.files.database import SQLITE
 from covmis_build.files.frames import ARROW, PARQUET, STREAM, batches
 from covmis_build.files.packed import PACKED, Limits, bounded, kind, unpacked
+from covmis_build.files.spss import SPSS, open_spss
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,7 +88,7 @@ def _inside(stream: Any, size: int, depth: int = 0) -> Iterator[Part]:
     head = stream.peek(BLOCK)[:BLOCK]
     packed = kind(head)
     is_tar = head[257:262] == b"ustar"
-    whole_form = head.startswith((_ZIP, PARQUET, ARROW, STREAM, SQLITE))
+    whole_form = head.startswith((_ZIP, PARQUET, ARROW, STREAM, SQLITE, *SPSS))
     if depth >= DEEPEST and (packed or is_tar or whole_form):
         yield Part(unread=f"packed more than {DEEPEST} times")
         yield from _plain(stream, raw=True)
@@ -101,7 +102,12 @@ def _inside(stream: Any, size: int, depth: int = 0) -> Iterator[Part]:
             if head.startswith(_ZIP):
                 yield from _of_zip(whole, size, depth)
                 return
-            rows = _of_sqlite(Path(whole.name)) if head.startswith(SQLITE) else _of_table(batches(whole))
+            if head.startswith(SQLITE):
+                rows = _of_sqlite(Path(whole.name))
+            elif head.startswith(SPSS):
+                rows = _of_spss(whole.read())
+            else:
+                rows = _of_table(batches(whole))
             yield from _guarded(rows, size, depth)
             whole.seek(0)
             yield from _plain(whole, raw=True)
@@ -220,6 +226,14 @@ def _of_table(batches: Iterator[pa.RecordBatch]) -> Iterator[bytes]:
                 texts = (str(value) for value in values if not isinstance(value, bytes))
                 yield "\n".join(texts).encode("utf-8", "ignore")
     except (pa.ArrowException, InputError) as error:
+        raise ValueError(str(error)) from error
+
+
+def _of_spss(content: bytes) -> Iterator[bytes]:
+    """Read every cell, because the file's own compression cuts texts into pieces."""
+    try:
+        yield from ("\n".join(row.cells).encode("utf-8", "ignore") for row in open_spss(content).rows())
+    except InputError as error:
         raise ValueError(str(error)) from error
 
 

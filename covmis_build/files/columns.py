@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from covmis_build.errors import InputError, nearest
+from covmis_build.errors import InputError, counted, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
 POSTS = {
@@ -103,6 +103,23 @@ KNOWN = frozenset(
 def is_known(name: str) -> bool:
     """True if any kind of table uses this name."""
     return folded(name) in KNOWN
+
+
+def best_known(tables: Mapping[str, Sequence[str]], with_column: str = "") -> tuple[str, str]:
+    """Return the table with this column, otherwise the one with most columns of known names; and a note on the others.
+
+    >>> best_known({"users": ["name"], "posts": ["id", "text"]})
+    ('posts', 'the table posts is read; 1 other table not: users. To read one of them, save it as CSV')
+    """
+    chosen = max(tables, key=lambda name: (with_column in tables[name], sum(map(is_known, tables[name]))))
+    others = [name for name in tables if name != chosen]
+    if not others:
+        return chosen, ""
+    named = ", ".join(others[:5]) + " …" * (len(others) > 5)
+    return (
+        chosen,
+        f"the table {chosen} is read; {counted(len(others), 'other tables')} not: {named}. To read one of them, save it as CSV",
+    )
 
 
 def column_of(header: Iterable[str], names: Iterable[str]) -> str:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from covmis_build.errors import InputError, counted
-from covmis_build.files.columns import is_known
-from covmis_build.files.table import EXACT, Row, Table, cell
+from covmis_build.errors import InputError
+from covmis_build.files.columns import best_known
+from covmis_build.files.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from covmis_build.files.table import Row
 
 SQLITE = b"SQLite format 3\0"
 VERSIONS, WAL = slice(18, 20), b"\2\2"
@@ -19,15 +21,6 @@ UNMERGED = "rows that its program has not merged yet (its -wal file) are not rea
 LONGEST_VALUE = 64 << 20
 """Maximum bytes of a value."""
 TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
-
-
-class _Kept(NamedTuple):
-    name: str
-    columns: list[str]
-
-    def order(self, wanted: str) -> tuple[bool, int]:
-        """Return what makes a table more likely the one that is meant."""
-        return wanted in self.columns, sum(map(is_known, self.columns))
 
 
 def open_database(content: bytes, with_column: str = "") -> Table:
@@ -44,34 +37,26 @@ def open_database(content: bytes, with_column: str = "") -> Table:
         (sound,) = database.execute("PRAGMA quick_check(1)").fetchone()
         if sound != "ok":
             raise sqlite3.DatabaseError(sound)
-        tables = [
-            _Kept(name, [str(about[0]) for about in read.description])
+        tables = {
+            name: [str(about[0]) for about in read.description]
             for (name,) in database.execute(TABLES).fetchall()
             if (read := database.execute(f"SELECT * FROM {_quoted(name)} LIMIT 0")).description
-        ]
+        }
     except sqlite3.Error as error:
         raise InputError(f"is not readable as SQLite: {error}", remedy="Save the table as CSV") from None
     if not tables:
         raise InputError(
             "has no table", remedy=UNMERGED.capitalize() if unmerged else "Save what it shows as CSV"
         )
-    chosen = max(tables, key=lambda table: table.order(with_column))
-    table = Table("SQLite", chosen.columns, lambda: iter(()), begins=1)
-    if others := [other.name for other in tables if other is not chosen]:
-        named = ", ".join(others[:5]) + " …" * (len(others) > 5)
-        table.notes.append(
-            f"the table {chosen.name} is read; {counted(len(others), 'other tables')} not: {named}. To read one of them, save it as CSV"
-        )
+    chosen, note = best_known(tables, with_column)
+    table = Table("SQLite", tables[chosen], lambda: iter(()), notes=[note] if note else [], begins=1)
     if unmerged:
         table.notes.append(UNMERGED)
 
     def rows() -> Iterator[Row]:
         with closing(database.cursor()) as cursor:
-            for number, values in enumerate(cursor.execute(f"SELECT * FROM {_quoted(chosen.name)}"), 1):
-                for name, value in zip(chosen.columns, values, strict=True):
-                    if isinstance(value, float) and abs(value) >= EXACT and value.is_integer():
-                        table.rounded.add(name)
-                yield Row(number, list(map(cell, values)))
+            for number, values in enumerate(cursor.execute(f"SELECT * FROM {_quoted(chosen)}"), 1):
+                yield table.row(number, values)
 
     table.rows = rows
     return table

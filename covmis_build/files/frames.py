@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING
 from covmis_build.children import NO_MEMORY, in_child
 from covmis_build.errors import InputError, doubted
 from covmis_build.files.parquet_plan import AT_ONCE, ROWS, plan, too_much
-from covmis_build.files.table import EXACT, Row, Table, cell
+from covmis_build.files.table import Row, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -50,10 +50,7 @@ def open_frame(opened: Open) -> Table:
         with opened() as file:
             for batch in batches(file):
                 for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-                    for name, value in zip(names, values, strict=True):
-                        if isinstance(value, float) and abs(value) >= EXACT and value.is_integer():
-                            table.rounded.add(name)
-                    yield Row(number, list(map(cell, values)))
+                    yield table.row(number, values)
                     number += 1
 
     table.rows = rows

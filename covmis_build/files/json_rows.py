@@ -12,7 +12,7 @@ from covmis_build.characters import whole_in_json
 from covmis_build.errors import InputError
 from covmis_build.files.columns import is_known
 from covmis_build.files.delimited import bounded_lines
-from covmis_build.files.table import EXACT, MOST_COLUMNS, Row, Table, cell, of_width
+from covmis_build.files.table import MOST_COLUMNS, Row, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -182,10 +182,7 @@ def _table(form: str, names: list[str], rows: Sequence[Any]) -> Table:
 def _row(number: int, values: Any, table: Table) -> Row:
     if not isinstance(values, list):
         return Row(number, [""] * len(table.header), "no row")
-    for name, value in zip(table.header, values, strict=False):
-        if isinstance(value, float) and value.is_integer() and abs(value) >= EXACT:
-            table.rounded.add(name)
-    return of_width(number, list(map(cell, values)), len(table.header))
+    return table.row(number, values)
 
 
 def _lines(opened: Open) -> Table:

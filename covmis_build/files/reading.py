@@ -6,6 +6,7 @@ import codecs
 import io
 import logging
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from covmis_build.children import in_child
@@ -16,6 +17,8 @@ from covmis_build.files.delimited import open_delimited
 from covmis_build.files.frames import FRAMES, NUMPY, PARQUET, open_frame
 from covmis_build.files.json_rows import open_json, table_of
 from covmis_build.files.packed import Limits, bounded, kind, unpacked
+from covmis_build.files.r_data import R_DATA, open_r_data
+from covmis_build.files.spss import SPSS, open_spss
 from covmis_build.files.stata import STATA, open_stata
 from covmis_build.files.table import Doubt, Mark, Switches, Table, one_of_each_name
 from covmis_build.files.workbook import LARGEST as LARGEST_WORKBOOK
@@ -24,7 +27,7 @@ from covmis_build.files.workbook import SUFFIXES as WORKBOOKS
 from covmis_build.storage import restored
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
     from typing import Any
 
@@ -46,6 +49,11 @@ SUFFIXES = frozenset(
         ".arrow",
         ".npy",
         ".dta",
+        ".sav",
+        ".zsav",
+        ".rds",
+        ".rda",
+        ".rdata",
         ".sqlite",
         ".sqlite3",
         ".db",
@@ -55,6 +63,15 @@ SUFFIXES = frozenset(
 )
 """Extensions of tables; the format is detected from the content."""
 ZIP = b"PK\x03\x04"
+OF_PROGRAMS: dict[tuple[bytes, ...], Callable[[bytes, str], Table]] = {
+    (SQLITE,): open_database,
+    STATA: lambda content, _: open_stata(content),
+    SPSS: lambda content, _: open_spss(content),
+    R_DATA: open_r_data,
+}
+"""First bytes of other programs' tables → their reader, which takes the column that the table should have."""
+NOT_TEXT = (ZIP, *FRAMES, *chain.from_iterable(OF_PROGRAMS))
+"""First bytes of tables that are no text."""
 MOST_ROWS, MOST_CELLS = 5_000_000, 50_000_000
 """Maximum rows and cells of a table that is read as a whole."""
 
@@ -83,10 +100,9 @@ def _by_its_beginning(opened: Open, names: Sequence[str], with_column: str, swit
             return open_workbook(io.BytesIO(file.read(LARGEST_WORKBOOK)), with_column)
     if head.startswith(FRAMES):
         return open_frame(opened)
-    if head.startswith(SQLITE):
-        return open_database(_whole(opened), with_column)
-    if head.startswith(STATA):
-        return open_stata(_whole(opened))
+    for begins, open_content in OF_PROGRAMS.items():
+        if head.startswith(begins):
+            return open_content(_whole(opened), with_column)
     if not switches.lines and head.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in {b"{", b"["}:
         return open_json(opened)
     return open_delimited(opened, names, switches)

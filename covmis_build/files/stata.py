@@ -6,10 +6,12 @@ import io
 from typing import TYPE_CHECKING
 
 from covmis_build.errors import InputError
-from covmis_build.files.table import EXACT, Row, Table, cell
+from covmis_build.files.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from covmis_build.files.table import Row
 
 STATA = (b"<stata_dta>", *(bytes([version, order, 1]) for version in (113, 114, 115) for order in (1, 2)))
 """First bytes of a file of Stata 13 or later, and of Stata 8 to 12: its version, its order of bytes, 1."""
@@ -39,10 +41,7 @@ def open_stata(content: bytes) -> Table:
                     chunk.astype(object).where(chunk.notna(), None).itertuples(index=False, name=None)
                 ):
                     number += 1
-                    for name, value in zip(header, values, strict=True):
-                        if isinstance(value, float) and abs(value) >= EXACT and value.is_integer():
-                            table.rounded.add(name)
-                    yield Row(number, list(map(cell, values)))
+                    yield table.row(number, values)
 
     table.rows = rows
     return table

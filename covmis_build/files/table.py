@@ -95,6 +95,13 @@ class Table:
     of_spreadsheets: bool = False
     """True if spreadsheets open it: an apostrophe then prevents cells from being formulas."""
 
+    def row(self, number: int, values: Sequence[Any]) -> Row:
+        """Return a row of values; floats beyond whole numbers make their column a rounded one."""
+        for name, value in zip(self.header, values, strict=False):
+            if isinstance(value, float) and value.is_integer() and abs(value) >= EXACT:
+                self.rounded.add(name)
+        return of_width(number, list(map(cell, values)), len(self.header))
+
 
 def cell(value: Any) -> str:
     """Convert a value to the text of a cell.

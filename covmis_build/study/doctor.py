@@ -43,6 +43,7 @@ EXTRAS = {
     "keyring": (("keyring",), "keep credentials in the system's keyring"),
     "qr": (("segno",), "QR codes of annotators' links"),
     "figures": (("typst",), "figures as PDF and PNG"),
+    "statistics": (("pyreadstat", "rdata"), "read files of SPSS and R"),
     "spark": (("pyspark",), "run matching and cleaning on Apache Spark"),
     "models": (("torch", "transformers", "accelerate"), "neural stance models; linear ones work without"),
     "lora": (("peft",), "LoRA: training low-rank additions instead of the encoder"),
