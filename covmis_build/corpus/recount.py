@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -41,14 +40,6 @@ if TYPE_CHECKING:
     from covmis_build.corpus.release_facts import ReleaseFacts
 
 CLOSE = 1e-9
-DRAWING = re.compile(r"<svg.*?</svg>", re.DOTALL)
-"""Figures differ between versions of the drawing library; their numbers are also in tables."""
-_ELEMENTS = (
-    "svg|g|path|defs|clipPath|rect|use|text|title|desc|line|circle|polyline|polygon|style|marker|tspan"
-)
-_ATTRIBUTE = r"""\s+(?!on)(?!(?:xlink:)?href="[^#])[\w:-]+="[^"<>]*\""""
-PLAIN_DRAWING = re.compile(rf"(?:[^<]|</?(?:{_ELEMENTS})(?:{_ATTRIBUTE})*\s*/?>)*")
-"""A drawing without scripts, links to other places, or pages within."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,18 +208,8 @@ def _statistics(
         return [*checks, Check(what, passed=True, detail=f"not compared: made by covmis {facts.version}")]
     pages = rendered(folder, facts, numbers, divided) | {FACTS: release_facts.to_json(facts)}
     theirs = {name: (folder / name).read_text("utf-8") for name in pages if (folder / name).is_file()}
-    otherwise = [name for name, text in pages.items() if theirs.get(name) != text]
-    wrong = [name for name in otherwise if not _but_for_drawings(theirs.get(name, ""), pages[name])]
-    drawn = (
-        f"; drawings of another version of the drawing library: {', '.join(otherwise)}" if otherwise else ""
-    )
-    return [*checks, Check(what, not wrong, ", ".join(wrong) or counted(len(pages), "files") + drawn)]
-
-
-def _but_for_drawings(theirs: str, ours: str) -> bool:
-    """True if two pages differ only in lines of drawings, which have no other elements than those of the drawing library."""
-    harmless = all(PLAIN_DRAWING.fullmatch(part) for part in DRAWING.findall(theirs))
-    return harmless and DRAWING.sub("<svg>", theirs) == DRAWING.sub("<svg>", ours)
+    wrong = [name for name, text in pages.items() if theirs.get(name) != text]
+    return [*checks, Check(what, not wrong, ", ".join(wrong) or counted(len(pages), "files"))]
 
 
 def _other_shares(shares: pd.DataFrame, corpus: pd.DataFrame) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import tempfile
@@ -14,6 +15,8 @@ SIGNED = "checksums.txt"
 SIGNATURE = f"{SIGNED}.sig"
 NAMESPACE = "covmis-release"
 """Purpose of the signature: signatures for other purposes are invalid."""
+PLAIN = re.compile(rb"-----BEGIN SSH SIGNATURE-----\n(?:[A-Za-z0-9+/=]+\n)+-----END SSH SIGNATURE-----\n")
+"""A signature and nothing else: ssh-keygen does not look behind its last line."""
 
 
 def sign(folder: Path, key: Path) -> Path:
@@ -37,6 +40,8 @@ def sign(folder: Path, key: Path) -> Path:
 def checked(folder: Path, signers: Path | None) -> tuple[bool, str]:
     """Verify the signature of these checksums and return the signer; `signers` as in ssh-keygen(1), ALLOWED SIGNERS."""
     at = str(folder / SIGNATURE)
+    if not PLAIN.fullmatch((folder / SIGNATURE).read_bytes()):
+        return False, f"{SIGNATURE} holds something else than a signature"
     if signers is None:
         passed, told = _run_ssh_keygen(folder, "check-novalidate", "-n", NAMESPACE, "-s", at)
         return passed, f"{told}; whose key that is, `--signers FILE` tells" if passed else told

@@ -26,7 +26,15 @@ from covmis_build.corpus.bundle import (
 )
 from covmis_build.corpus.bundle import FACTS as BUNDLED_FACTS
 from covmis_build.corpus.convert import FORMATS, checked, read_corpus
-from covmis_build.corpus.publish import ALWAYS, BUNDLE, CRATE, SOMETIMES, data_hashes, release_hashes
+from covmis_build.corpus.publish import (
+    ALWAYS,
+    BUNDLE,
+    CRATE,
+    HUGGING_FACE,
+    SOMETIMES,
+    data_hashes,
+    release_hashes,
+)
 from covmis_build.corpus.recount import Check, check_by_recount
 from covmis_build.corpus.release_facts import from_json
 from covmis_build.corpus.signature import SIGNATURE
@@ -51,9 +59,15 @@ _SPACES = re.compile(r"\\allowbreak|\\-|[\s\u00ad\u200b{}]+")
 """What typesetting puts into a long word."""
 
 
-def _refuse_large(folder: Path) -> None:
-    """Refuse files that do not fit into memory or have no end."""
+def _refuse_odd(folder: Path) -> None:
+    """Refuse files that do not fit into memory or have no end, and links: what they lead to can change afterwards."""
     for path in folder.rglob("*"):
+        if path.is_symlink():
+            raise InputError(
+                "is a link, and a release has none",
+                file=path,
+                remedy="Copy the release with `cp -RL` if you know where it leads",
+            )
         if not (path.is_file() or path.is_dir()):
             raise InputError("is neither a file nor a folder", file=path, remedy="Is it covmis' own?")
         if path.is_file() and path.stat().st_size > LARGEST:
@@ -68,15 +82,21 @@ def check_release(folder: Path, signers: Path | None = None) -> list[Check]:
         raise InputError(
             "is not a finished release: checksums.txt is missing", file=folder, remedy="Run `covmis release`"
         )
-    _refuse_large(folder)
+    _refuse_odd(folder)
     listed = _listed(sums)
     wrong = [name for name, digest in listed.items() if _digest(folder / name) != digest]
-    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
-    extra = sorted(there - ({*listed} & {*ALWAYS, *SOMETIMES}) - {CHECKSUMS, SIGNATURE})
+    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*")}
+    known = {*listed} & {*ALWAYS, *SOMETIMES}
+    extra = sorted(there - known - {HUGGING_FACE, CHECKSUMS, SIGNATURE})
+    plain = "".join(f"{digest}  {name}\n" for name, digest in sorted(listed.items()))
     lacking = sorted({*ALWAYS, FACTS} - there) if (folder / FACTS).is_file() else []
     checks = [
         Check("files are as they were released", not wrong, _names(wrong) or counted(len(listed), "files")),
-        Check("there are no other files", not extra, _names(extra)),
+        Check(
+            f"{CHECKSUMS} names each of them once, and nothing else",
+            {*listed} == known and sums.read_bytes() == plain.encode(),
+        ),
+        Check("there are no other files and folders", not extra, _names(extra)),
         Check("no file that every release has is missing", not lacking, _names(lacking)),
     ]
     if signers is not None or (folder / SIGNATURE).is_file():

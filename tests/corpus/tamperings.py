@@ -6,12 +6,15 @@ import hashlib
 import io
 import json
 import zipfile
+from contextlib import contextmanager
 
 import msgspec
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
+from covmis_build import children
 from covmis_build.annotation.json_records import own_hash
 from covmis_build.corpus import bundle, covmis_shape
 from covmis_build.corpus.bundle import hash_tree, root_of
@@ -19,16 +22,21 @@ from covmis_build.corpus.convert import read_corpus, write_corpus
 from covmis_build.corpus.publish import BUNDLE, hub_parts, release_hashes
 from covmis_build.corpus.release_facts import from_json, without_root
 from covmis_build.corpus.resources import IN_COVMIS_SHAPE
-from covmis_build.errors import CovmisError
+from covmis_build.corpus.verify import check_release
+from covmis_build.errors import CovmisError, InputError
 from covmis_build.places import CHECKSUMS, FACTS
+from covmis_build.study.verify import _bundle as of_bundle
 from covmis_build.study.verify import verify
 
 
-def with_new_checksums(folder, before):
-    """As somebody would leave it who does not want to be noticed: sizes and hashes in metadata fit, too."""
+def with_new_checksums(folder, before, more=()):
+    """As somebody would leave it who does not want to be noticed: sizes and hashes in metadata fit, too.
+
+    `more`: files that the list names besides those that it named.
+    """
     for name, entities in (("croissant.json", "distribution"), ("ro-crate-metadata.json", "@graph")):
         path = folder / name
-        if path.read_bytes() != (before / name).read_bytes():
+        if not path.is_file() or path.read_bytes() != (before / name).read_bytes():
             continue  # this is what was changed
         told = json.loads(path.read_text("utf-8"))
         for entity in told[entities]:
@@ -39,7 +47,7 @@ def with_new_checksums(folder, before):
                 if "sha256" in entity:
                     entity["sha256"] = hashlib.sha256(file.read_bytes()).hexdigest()
         path.write_text(json.dumps(told, ensure_ascii=False, indent=2) + "\n", "utf-8")
-    names = [line[66:] for line in (folder / CHECKSUMS).read_text().splitlines()]
+    names = sorted({*(line[66:] for line in (folder / CHECKSUMS).read_text().splitlines()), *more})
     lines = [
         f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n"
         for name in names
@@ -121,8 +129,9 @@ def in_text(name, before, after, *, more=()):
 def with_a_file(name):
     def tamper(folder):
         (folder / name).write_text("The figures of the card are wrong.\n")
-        with (folder / CHECKSUMS).open("a") as file:
-            file.write(f"{'0' * 64}  {name}\n")
+        sums = folder / CHECKSUMS
+        lines = [*sums.read_text().splitlines(), f"{'0' * 64}  {name}"]
+        sums.write_text("\n".join(sorted(lines, key=lambda line: line[66:])) + "\n")
 
     return tamper
 
@@ -429,6 +438,33 @@ TAMPERINGS = {
     "how long posts are": in_json("statistics.json", lambda told: told["lengths"][0].update(mean=9.0)),
     "the licence's checksum": in_text("croissant.json", '"sha256": "', '"sha256": "0'),
 }  # fmt: skip
+
+
+@contextmanager
+def at_once():
+    """Read foreign files in this process: what is tried here is what is noticed, not what a file can do to its reader."""
+
+    def here(act, given, **_):
+        for arguments in given:
+            try:
+                yield act(*arguments)
+            except InputError as error:
+                yield error
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(children, "each_in_child", here)
+        yield
+
+
+def first_failed(folder) -> list[str]:
+    """What `covmis verify` says first that is wrong: of the release by itself, or of its bundle."""
+    try:
+        checks = check_release(folder)
+        if all(check.passed for check in checks) and (folder / BUNDLE).is_file():
+            checks = of_bundle(folder / BUNDLE, folder)
+    except CovmisError as error:  # refused in one line is noticed, too
+        return [str(error)]
+    return [check.what for check in checks if not check.passed]
 
 
 OFTEN = {

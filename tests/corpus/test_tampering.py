@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
 import shutil
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -12,22 +14,33 @@ from covmis_build.corpus import signature
 from covmis_build.corpus.inventory import PLACE
 from covmis_build.corpus.publish import BUNDLE
 from covmis_build.corpus.release_facts import from_json
-from covmis_build.corpus.verify import check_cited
+from covmis_build.corpus.verify import check_cited, check_release
 from covmis_build.errors import InputError
 from covmis_build.places import CHECKSUMS, FACTS
 from covmis_build.study.verify import verify
+from tests.corpus.forgeries import Whole, of_folder
 from tests.corpus.tamperings import (
     OF_THE_ROOT,
     OFTEN,
     ROOT_ALONE,
     TAMPERINGS,
+    at_once,
     failed,
+    first_failed,
     in_text,
     with_new_checksums,
     with_new_root,
 )
 
+EACH = 4
+"""Forgeries of each kind that every run tries."""
 ROOT = "the root hash that facts and card name is that of the files"
+
+
+@pytest.fixture(autouse=True)
+def in_this_process():
+    with at_once():
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -66,64 +79,75 @@ def test_the_root_hash_covers_what_is_not_there(release, tmp_path, name) -> None
     copy = shutil.copytree(release, tmp_path / "release")
     TAMPERINGS[name](copy)
     with_new_checksums(copy, release)
-    assert failed(copy)
+    assert first_failed(copy)
 
 
-@pytest.mark.parametrize("name", sorted(ROOT_ALONE))
-def test_what_the_root_hash_alone_covers(release, tmp_path, name) -> None:
+def test_what_the_root_hash_alone_covers(release, tmp_path) -> None:
     """Whoever makes the root hash anew, too, is found out only by those who have the old one. The page says so."""
+    told = (Path(__file__).parents[2] / "docs" / "security.md").read_text("utf-8")
     copy = shutil.copytree(release, tmp_path / "release")
-    TAMPERINGS[name](copy)
+    for name in sorted(ROOT_ALONE):
+        TAMPERINGS[name](copy)
+        assert name in told
     with_new_checksums(copy, release)
     assert failed(copy) == [ROOT]
     with_new_root(copy)
     with_new_checksums(copy, release)
     assert failed(copy) == []
-    assert name in (Path(__file__).parents[2] / "docs" / "security.md").read_text("utf-8")
 
 
-CHANGES = {
-    "a byte more": lambda data: data + b"\n",
-    "a byte less": lambda data: data[:-1],
-    "a byte before": lambda data: b" " + data,
-    "a bit": lambda data: (
-        data[: len(data) // 2] + bytes([data[len(data) // 2] ^ 1]) + data[len(data) // 2 + 1 :]
-    ),
-    "twice": lambda data: data * 2,
-    "nothing": lambda _: b"",
-}
-
-
-def test_the_root_hash_covers_every_byte_of_every_file(release, tmp_path) -> None:
-    """A forger adapts checksums, and has not the root hash of the paper."""
-    root = from_json((release / FACTS).read_bytes()).root
-    copy = without_bundle(release, tmp_path / "release")
-    of_copy = from_json((copy / FACTS).read_bytes()).root
-    names = sorted(path.relative_to(release).as_posix() for path in release.rglob("*") if path.is_file())
+def test_no_forgery_of_any_kind_passes_with_the_root_hash_given(release, tmp_path) -> None:
+    """A forger adapts checksums, and has not the root hash of the paper. `python -m tests.corpus.forgeries` tries all."""
+    whole, tried = Whole(release, tmp_path), Counter()
+    every = list(of_folder(release, keys=4))
+    random.Random(4).shuffle(every)
     unseen = []
-    for name in names:
-        folder, cited = (release, root) if name == BUNDLE else (copy, of_copy)
-        data = (folder / name).read_bytes()
-        for what, change in CHANGES.items():
-            if name == CHECKSUMS:
-                continue  # it is compared with the files
-            (folder / name).write_bytes(change(data))
-            if passes(folder, cited):
-                unseen.append((name, what))
-        (folder / name).unlink()
-        if passes(folder, cited) and name != CHECKSUMS:
-            unseen.append((name, "away"))
-        (folder / name).write_bytes(data)
+    for forgery in every:
+        tried[forgery.kind] += 1
+        if tried[forgery.kind] <= EACH and not whole.noticed(forgery):
+            unseen.append(forgery)
     assert unseen == []
-    assert passes(copy, of_copy)
-    assert not passes(copy, root)
+    assert len(tried) == 26
+    for folder, root in whole.roots.items():
+        assert first_failed(folder) == []
+        assert all(check.passed for check in check_cited(folder, root, None))
 
 
-def passes(folder, root) -> bool:
-    try:
-        return all(check.passed for check in check_cited(folder, root, None))
-    except (InputError, ValueError, OSError):
-        return False
+def linked(name):
+    def tamper(folder):
+        (folder / name).rename(folder.parent / "elsewhere")
+        (folder / name).symlink_to(folder.parent / "elsewhere")
+
+    return tamper
+
+
+def in_checksums(change):
+    def tamper(folder):
+        lines = (folder / CHECKSUMS).read_text("utf-8").splitlines()
+        (folder / CHECKSUMS).write_bytes(change(lines).encode())
+
+    return tamper
+
+
+BESIDE = {
+    "a link in a file's place": linked("card.html"),
+    "a link in a folder's place": linked("huggingface"),
+    "a link to another folder": lambda folder: (folder / "supplement").symlink_to(folder.parent),
+    "a folder more": lambda folder: (folder / ".git").mkdir(),
+    "a file under another checksum first": in_checksums(
+        lambda lines: "\n".join([f"{'0' * 64}  card.md", *lines]) + "\n"
+    ),
+    "a file under two names": in_checksums(lambda lines: "\n".join([*lines, f"{lines[0][:66]}./{lines[0][66:]}"]) + "\n"),
+    "lines that end otherwise": in_checksums(lambda lines: "\r\n".join(lines) + "\r\n"),
+}  # fmt: skip
+"""What the root hash does not cover: each passed once, with the root hash of the paper."""
+
+
+@pytest.mark.parametrize("name", sorted(BESIDE))
+def test_what_stands_beside_the_files_is_noticed(release, tmp_path, name) -> None:
+    copy = shutil.copytree(release, tmp_path / "release")
+    BESIDE[name](copy)
+    assert first_failed(copy)
 
 
 def test_the_words_for_the_root_hash_stand_in_no_file(release, tmp_path) -> None:
@@ -141,10 +165,11 @@ def test_a_paper_prints_the_root_hash(release, tmp_path) -> None:
     paper, theirs = tmp_path / "paper.tex", tmp_path / "theirs.txt"
     paper.write_text(f"Its root hash is \\texttt{{{root[:30].upper()}\\allowbreak\n  {root[30:]}}}.")
     theirs.write_text(f"Its root hash is {root[::-1]}.")
-    for place in (release, release / BUNDLE, release / "corpus.csv"):
-        assert verify(place, root=root, paper=paper).passed
-        told = [check.what for check in verify(place, root=root[::-1], paper=theirs) if not check.passed]
-        assert told == ["the root hash is the given one", "theirs.txt prints this root hash"]
+    assert verify(release / "corpus.csv", root=root, paper=paper).passed
+    for place in (release, release / BUNDLE):
+        assert [check.passed for check in check_cited(place, root, paper)] == [True, True]
+        told = {check.what: check.passed for check in check_cited(place, root[::-1], theirs)}
+        assert told == {"the root hash is the given one": False, "theirs.txt prints this root hash": False}
     alone = shutil.copy(release / "corpus.csv", tmp_path)
     with pytest.raises(InputError, match="no root hash"):
         verify(alone, root=root)
@@ -159,18 +184,22 @@ def test_a_signature_tells_whose_the_release_is(release, tmp_path) -> None:
     allowed.write_text(f"corpus@example.org {(tmp_path / 'ours.pub').read_text()}")
 
     def told():
-        return {check.what: check.passed for check in verify(copy, signers=allowed)}[
+        return {check.what: check.passed for check in check_release(copy, allowed)}[
             "the checksums are signed"
         ]
 
     assert told() is False
     signature.sign(copy, tmp_path / "ours")
     assert told()
-    assert failed(copy) == []
+    assert first_failed(copy) == []
+    signed = (copy / signature.SIGNATURE).read_text()
+    (copy / signature.SIGNATURE).write_text(f"{signed}The figures of the card are wrong.\n")
+    assert told() is False, "ssh-keygen does not look behind a signature"
+    (copy / signature.SIGNATURE).write_text(signed)
     in_text("card.md", "posts labelled", "thousand posts labelled")(copy)
     with_new_checksums(copy, release)
     assert told() is False
-    assert "the checksums are signed" in failed(copy)
+    assert "the checksums are signed" in first_failed(copy)
     signature.sign(copy, tmp_path / "theirs")
     assert told() is False
     with pytest.raises(InputError, match="is not there"):
@@ -196,7 +225,7 @@ def test_a_change_is_noticed_though_checksums_and_root_hash_fit(release, tmp_pat
     if (copy / "facts.json").exists():
         with_new_root(copy)
     with_new_checksums(copy, release)
-    wrong = failed(copy)
+    wrong = first_failed(copy)
     assert wrong, "nothing was noticed"
     assert "files are as they were released" not in wrong
 
@@ -206,7 +235,6 @@ def test_a_change_is_noticed_though_checksums_and_root_hash_fit(release, tmp_pat
 )
 def test_no_bundle_is_needed_for_that(release, tmp_path, name) -> None:
     copy = without_bundle(release, tmp_path / "release")
-    assert failed(copy) == []
     TAMPERINGS[name](copy)
     with_new_checksums(copy, release)
-    assert failed(copy)
+    assert first_failed(copy)

@@ -85,7 +85,7 @@ def test_a_release_passes_its_own_checks_and_a_changed_one_does_not(study, tmp_p
     failed = [one["check"] for one in result["checks"] if not one["passed"]]
     assert failed[:3] == [
         "files are as they were released",
-        "there are no other files",
+        "there are no other files and folders",
         "the formats hold the same rows",
     ]
     assert "the Hugging Face copy holds the same rows" in failed
