@@ -37,6 +37,15 @@ class Switches:
     lines: bool = False
     """True if each line is a text, whatever signs it contains."""
 
+    @classmethod
+    def given(cls, separator: str, header: int | None, encoding: str) -> Switches:
+        """Return the switches of a command: the header's line, 0 if there is none, None if it is to be detected."""
+        if len(separator) > 1 and separator != "\\t":
+            raise InputError(
+                f"the separator '{separator}' is not one sign", remedy="Like ';', or '\\t' for tabs"
+            )
+        return cls(separator.replace("\\t", "\t"), header or header is None, encoding)
+
     @property
     def header_line(self) -> int:
         """The line of the header, from 1; 0 if it is detected, or if there is none."""

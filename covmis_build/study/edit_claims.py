@@ -89,6 +89,9 @@ def add_claims(study: OfStudy, texts: Sequence[str]) -> ImportedClaims:
     return import_claims(study, frame, columns=columns, form="", search="", language="", switches=Switches())
 
 
-def columns_of_list(path: Path) -> list[str]:
+def columns_of_list(
+    path: Path, *, separator: str = "", header: int | None = None, encoding: str = ""
+) -> list[str]:
     """Return the names of the columns of a list of claims, so that people can say what each is."""
-    return [name for name in dict.fromkeys(read_table(path).header) if name]
+    table = read_table(path, switches=Switches.given(separator, header, encoding))
+    return [name for name in dict.fromkeys(table.header) if name]

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from covmis_build.estimation.shares import Estimates
     from covmis_build.evaluation.over_posts import ScoresOverPosts
     from covmis_build.evaluation.scores import Scores
-    from covmis_build.files.table import Switches
     from covmis_build.models.admission import Admission
     from covmis_build.operations import Level, Rebuild, Spark
     from covmis_build.queries.suggest import Suggestions
@@ -536,6 +535,7 @@ class Study:
 
         Example: covmis claims import misinformation.csv
         """
+        from covmis_build.files.table import Switches
         from covmis_build.study.claims import import_claims
 
         listed = Path(claims) if isinstance(claims, str) else claims
@@ -547,7 +547,7 @@ class Study:
             form=form,
             search=search,
             language=language,
-            switches=_switches(separator, header, encoding),
+            switches=Switches.given(separator, header, encoding),
         )
 
     def look_at_claims(
@@ -563,10 +563,11 @@ class Study:
     ) -> LookedAt:
         """Preview a file of claims. Nothing is written."""
         from covmis_build.claims.lists import read_list
+        from covmis_build.files.table import Switches
         from covmis_build.study.claims import LookedAt
 
         return LookedAt(
-            read_list(Path(claims), form, _chosen(columns, text), _switches(separator, header, encoding))
+            read_list(Path(claims), form, _chosen(columns, text), Switches.given(separator, header, encoding))
         )
 
     def add_claims(
@@ -1273,15 +1274,6 @@ class Study:
     def locked_inputs(self, command: str) -> AbstractContextManager[None]:
         """Prevent changes of study.toml and queries/claims.csv by others between this command's reading and writing."""
         return self.locked(self.places.build, command, ".inputs.lock")
-
-
-def _switches(separator: str, header: int | None, encoding: str) -> Switches:
-    """Return how a text file is to be read as a table."""
-    from covmis_build.files.table import Switches
-
-    if len(separator) > 1 and separator != "\\t":
-        raise InputError(f"the separator '{separator}' is not one sign", remedy="Like ';', or '\\t' for tabs")
-    return Switches(separator.replace("\\t", "\t"), header or header is None, encoding)
 
 
 def _chosen(columns: Mapping[str, str] | None, text: str) -> dict[str, str]:

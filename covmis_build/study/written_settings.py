@@ -57,8 +57,11 @@ def changed_settings(settings: Settings, form: Mapping[str, str]) -> dict[str, A
     """
     changes: dict[str, Any] = {}
     for row in written_settings(settings):
-        now, text = row.text.strip(), form.get(row.name, row.text).strip()
-        shown = form.get(SHOWN + row.name, row.text).strip()
+        if row.name not in form:
+            continue
+        if SHOWN + row.name not in form:
+            raise InputError("this form does not say what it showed", remedy="Load the page again")
+        now, text, shown = (each.strip() for each in (row.text, form[row.name], form[SHOWN + row.name]))
         if text in {shown, now}:
             continue
         if now != shown:

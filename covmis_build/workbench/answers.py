@@ -10,6 +10,7 @@ from starlette.responses import PlainTextResponse
 
 from covmis_build.errors import CovmisError, InputError
 from covmis_build.workbench.bench import ROUNDS, Bench, back_to, bench_of, blocks_of, form_of
+from covmis_build.workbench.shown import shown_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,8 +40,13 @@ async def add(request: Request) -> Response:
     """Take a file in, to be looked at; it is no part of the study yet."""
     bench, number, name = bench_of(request), request.path_params["number"], request.path_params["name"]
     number = bench.study.round(number).number
-    path = await run_in_threadpool(bench.take, f"answers {number} {name}", name, blocks_of(request))
+    path = await run_in_threadpool(bench.take, _what(number, name), name, blocks_of(request))
     return PlainTextResponse(f"/rounds/{number}?file={path.parent.name}#returned")
+
+
+def _what(number: str, name: str) -> str:
+    """What a file that was dropped in on a round is kept as."""
+    return f"answers {number} {name}"
 
 
 def returned(bench: Bench, round_: Round, asked: Mapping[str, str]) -> list[Returned]:
@@ -53,7 +59,7 @@ def returned(bench: Bench, round_: Round, asked: Mapping[str, str]) -> list[Retu
 
 
 def _files(bench: Bench, number: str) -> dict[str, Path]:
-    return {path.name: path for what, path in bench.dropped.items() if what.startswith(f"answers {number} ")}
+    return {path.name: path for what, path in bench.dropped.items() if what.startswith(_what(number, ""))}
 
 
 def _look(round_: Round, path: Path, people: str) -> Returned:
@@ -93,18 +99,22 @@ async def record(request: Request) -> Response:
     """Record the answers of a file that was looked at, or put the file away."""
     bench, form = bench_of(request), await form_of(request)
     round_ = bench.study.round(request.path_params["number"])
-    path = _files(bench, round_.number).get(form.get("file", ""))
+    name = form.get("file", "")
+    path = _files(bench, round_.number).get(name)
     if path is None:
         raise InputError("this file was not dropped in", remedy="Drop it in once more")
+    shown = shown_in(form, "dropped", _what(round_.number, name))
     if form.get("do") == "record":
         given: dict[str, Any] = {"labels": path.name, "people": _codes(form.get(PEOPLE, "")), "yes": True}
         if form.get("ours"):
             given = {"files": [path.name]} | ({"as_it_stands": True} if form.get("as_it_stands") else {})
-            pulled = await bench.write(round_.pull, [path], as_it_stands="as_it_stands" in given)
+            pulled = await bench.write(round_.pull, [path], as_it_stands="as_it_stands" in given, shown=shown)
             bench.said = " ".join([*pulled.sentences, *pulled.warnings])
             bench.did("round pull", given, number=round_.number)
         else:
-            imported = await bench.write(round_.import_labels, path, people=given["people"], yes=True)
+            imported = await bench.write(
+                round_.import_labels, path, people=given["people"], yes=True, shown=shown
+            )
             bench.said = " ".join([f"{imported.added} new in the record.", *imported.warnings])
             bench.did("round import", given, number=round_.number, dropped="labels")
     bench.forget(next(what for what, kept in bench.dropped.items() if kept == path))

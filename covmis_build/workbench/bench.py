@@ -12,9 +12,10 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
-from urllib.parse import parse_qsl, quote
+from urllib.parse import parse_qsl, quote, urlsplit
 
 from anyio import from_thread
+from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse
 
@@ -28,6 +29,7 @@ from covmis_build.study.study import Study, open_study
 from covmis_build.workbench import figures
 from covmis_build.workbench.commands import start_of
 from covmis_build.workbench.jobs import Jobs
+from covmis_build.workbench.shown import FIELD, digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from covmis_build.study.round import Round
     from covmis_build.study.status import Status
     from covmis_build.workbench.jobs import Job
+    from covmis_build.workbench.shown import Shown
     from covmis_build.workbench.team_server import TeamServer
 
 T = TypeVar("T")
@@ -108,6 +111,8 @@ class Bench:
             "places": PLACES,
             "quote": lambda text: quote(str(text), safe=""),
             "read_only": self.read_only,
+            "shown": self._shown,
+            "shows": lambda command: start_of(command).shows,
             "rows_html": rows_html,
             "styles": [],
             "version": __version__,
@@ -127,12 +132,7 @@ class Bench:
     def keep(self, name: str, files: tuple[str, ...], make: Callable[[], T]) -> T:
         """A figure, made again when one of these files has changed; a refusal is never kept."""
         with self._locks[name]:
-            state = [
-                (str(path), storage.state_of(path))
-                for pattern in ("study.toml", *files)
-                for path in sorted(self.folder.glob(pattern))
-                if path.is_file()
-            ]
+            state = self.state("study.toml", *files)
             if name not in self._kept or self._kept[name][0] != state:
                 figure_now = make()
                 while len(self._kept) >= MOST_KEPT:
@@ -141,11 +141,25 @@ class Bench:
             figure: T = self._kept[name][1]
             return figure
 
-    async def write(self, act: Callable[..., T], *given: Any, **how: Any) -> T:
-        """Change the study in a thread, one change after another: people who press at once do not refuse one another."""
+    def state(self, *files: str) -> list[tuple[str, tuple[int, ...]]]:
+        """The files of these patterns, each with what tells that it was changed; without a pattern, all that figures depend on."""
+        return [
+            (str(path), storage.state_of(path))
+            for pattern in files or ("study.toml", *STATE)
+            for path in sorted(self.folder.glob(pattern))
+            if path.is_file()
+        ]
+
+    async def write(self, act: Callable[..., T], *given: Any, shown: Shown | None = None, **how: Any) -> T:
+        """Change the study in a thread, one change after another: people who press at once do not refuse one another.
+
+        `shown` is what the form showed: nothing is done if it is not so any more.
+        """
 
         def alone() -> T:
             with self._locks["writing"]:
+                if shown:
+                    shown.check(self)
                 return act(*given, **how)
 
         return await run_in_threadpool(alone)
@@ -181,8 +195,20 @@ class Bench:
         """The page that says why something is not possible, with what somebody wrote: a refusal loses nothing of it."""
         written = getattr(request.state, "written", ())
         return self.page(
-            request, "refused.html", *command, code=code, sentence=sentence, stale=stale, written=written
+            request,
+            "refused.html",
+            *command,
+            code=code,
+            sentence=sentence,
+            stale=stale,
+            written=written,
+            before=_page_before(request),
         )
+
+    def _shown(self, subject: str, of: str = "") -> Markup:
+        """The hidden field of a form about this: what the page shows of it."""
+        field = '<input type="hidden" name="{}" value="{}">'
+        return Markup(field).format(FIELD, digest(self, subject, of))  # noqa: S704 - a field of ours; a digest
 
     def _title(self) -> str:
         """The study's title; of one that cannot be opened now, as in the middle of a purge, its folder's name."""
@@ -271,8 +297,8 @@ async def body_of(request: Request) -> str:
     return body.decode("utf-8", "replace")
 
 
-WRITTEN = ("q", "text", "texts")
-"""Fields in which people write sentences or keywords."""
+WRITTEN = ("q", "text", "texts", "people", "reason")
+"""Fields in which people write sentences, keywords or lists."""
 
 
 async def form_of(request: Request) -> dict[str, str]:
@@ -293,10 +319,22 @@ def blocks_of(request: Request) -> Iterator[bytes]:
         yield block
 
 
+def _page_before(request: Request) -> str:
+    """The page of ours whose form was sent; empty if a page was asked for."""
+    if request.method == "GET":
+        return ""
+    sent_from = urlsplit(request.headers.get("referer", ""))
+    return sent_from._replace(scheme="", netloc="").geturl() if is_ours(sent_from.path) else ""
+
+
+def is_ours(place: str) -> bool:
+    """Whether this is a place on our own server, whatever browsers make of it."""
+    return place.startswith("/") and not place.startswith(("//", "/\\"))
+
+
 def back_to(place: str) -> Response:
     """Go to a page of ours; what names another place leads to the overview."""
-    ours = place.startswith("/") and not place.startswith(("//", "/\\"))
-    return RedirectResponse(place if ours else "/", 303)
+    return RedirectResponse(place if is_ours(place) else "/", 303)
 
 
 def _whole(value: float | None) -> str:

@@ -17,11 +17,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Start:
-    """A command that a page starts: arguments that it always has, and parameters that the page's form gives."""
+    """A command that a page starts: arguments that it always has, and parameters that the page's form gives.
+
+    `shows` is what the form is about (`shown.SUBJECTS`), if the command does something else once that has changed; `of` is the
+    field that says which one.
+    """
 
     command: str
     always: Mapping[str, Any] = field(default_factory=dict)
     asks: Sequence[str] = ()
+    shows: str = ""
+    of: str = ""
 
     @property
     def parameters(self) -> list[Parameter]:
@@ -55,20 +61,22 @@ def _value(at: Parameter, text: str) -> Any:
 
 STARTS = {
     "run read": Start("run", {"stages": ["read"]}),
-    "round open pilot": Start("round open", {"pilot": True}),
-    **{name: Start(name) for name in ("run", "round open", "round push", "round pull", "round report")},
-    **{name: Start(name) for name in ("round adjudicate", "round seal", "round relabel", "verify")},
-    "round discard archive": Start("round discard", {"archive": True}, ("which",)),
-    "round discard": Start("round discard", {}, ("which",)),
-    "round reopen": Start("round reopen", {}, ("items", "reason")),
+    "round open": Start("round open", shows="rounds"),
+    "round open pilot": Start("round open", {"pilot": True}, shows="rounds"),
+    **{name: Start(name) for name in ("run", "round push", "round pull", "round report", "round adjudicate", "verify")},
+    "round relabel": Start("round relabel", shows="rounds"),
+    "round seal": Start("round seal", shows="round", of="round"),
+    "round discard archive": Start("round discard", {"archive": True}, ("which",), shows="round", of="which"),
+    "round discard": Start("round discard", {}, ("which",), shows="round", of="which"),
+    "round reopen": Start("round reopen", {}, ("items", "reason"), shows="round", of="round"),
     "recall plan": Start("recall plan", {}, ("labels", "labels_found", "depth")),
-    "recall draw": Start("recall draw", {}, ("labels", "labels_found", "depth", "learn")),
+    "recall draw": Start("recall draw", {}, ("labels", "labels_found", "depth", "learn"), shows="rounds"),
     "recall report": Start("recall report", {}, ("queries",)),
-    "purge": Start("purge", {}, ("posts", "outside", "leave")),
-    "posts remove": Start("posts remove", {}, ("file",)),
-    "claims remove": Start("claims remove", {}, ("claims",)),
-    "release": Start("release", {}, ("text", "bundle", "deposit")),
-}
+    "purge": Start("purge", {}, ("posts", "outside", "leave"), shows="purge"),
+    "posts remove": Start("posts remove", {}, ("file",), shows="file", of="file"),
+    "claims remove": Start("claims remove", {}, ("claims",), shows="claim", of="claims"),
+    "release": Start("release", {}, ("text", "bundle", "deposit"), shows="release"),
+}  # fmt: skip
 """By the name in the address."""
 
 

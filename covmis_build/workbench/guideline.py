@@ -8,6 +8,7 @@ from covmis_build.errors import CovmisError, InputError
 from covmis_build.study.guideline import changed_lines, shown_version, text_of
 from covmis_build.study.open_round import guideline_html
 from covmis_build.workbench.bench import back_to, bench_of, form_of
+from covmis_build.workbench.shown import text_shown
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -48,7 +49,7 @@ async def save(request: Request) -> Response:
     bench, form = bench_of(request), await form_of(request)
     text = form.get("text", "")
     try:
-        await bench.write(bench.study.set_guideline, text, instead_of=form.get("version", ""))
+        await bench.write(bench.study.set_guideline, text, instead_of=text_shown(form))
     except InputError as error:
         return _page(request, text, bench.sentence_of(error))
     bench.note(python=f"study.set_guideline({text.replace(chr(13), '')!r})")

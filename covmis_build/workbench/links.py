@@ -11,6 +11,7 @@ from covmis_build.errors import InputError
 from covmis_build.study.links import language_of_pages, rounds_by_link
 from covmis_build.workbench.bench import back_to, bench_of, form_of
 from covmis_build.workbench.reach import LOOPBACK, Reach
+from covmis_build.workbench.shown import shown_in
 from covmis_build.workbench.team_server import own_address, serve_links
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from covmis_build.workbench.bench import Bench
+    from covmis_build.workbench.shown import Shown
 
 
 def links(request: Request) -> Response:
@@ -58,14 +60,15 @@ async def change(request: Request) -> Response:
     elif act == "send":
         await bench.write(bench.study.round(of).send_by_links)
     elif act in {"new", "close"}:
-        await _of_person(bench, act, of)
+        await _of_person(bench, act, shown_in(form, "link", of))
     return back_to("/links")
 
 
-async def _of_person(bench: Bench, act: str, code: str) -> None:
+async def _of_person(bench: Bench, act: str, shown: Shown) -> None:
     """Make or close this person's link. What was closed is shown no longer."""
+    code = shown.of
     given = {act: [code]}
-    changed = await bench.write(lambda: bench.study.links(**given))
+    changed = await bench.write(lambda: bench.study.links(**given), shown=shown)
     bench.new_links.pop(code, None)
     bench.new_links |= changed.new
     bench.did("round links", given)

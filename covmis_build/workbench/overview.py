@@ -14,6 +14,7 @@ from covmis_build.study import verbs
 from covmis_build.study.new import FOR_ANNOTATORS, is_study, new_study
 from covmis_build.workbench.bench import Bench, back_to, bench_of, form_of
 from covmis_build.workbench.commands import start_of
+from covmis_build.workbench.shown import shown_in
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -97,7 +98,10 @@ async def start(request: Request) -> Response:
     command, given, number = asked.command, asked.given(form), ""
     if verbs.VERBS[command].operation.owner == "Round":
         number = bench.study.round(form.get("round", "")).number
-    job = bench.jobs.start(*verbs.words(command, given, number=number))
+    typed = (at.name for at in asked.parameters if at.kind is str and at.name != asked.of)
+    request.state.written = [form[name] for name in typed if form.get(name, "").strip()]
+    shown = shown_in(form, asked.shows, form.get(asked.of, "")) if asked.shows else None
+    job = await bench.write(bench.jobs.start, *verbs.words(command, given, number=number), shown=shown)
     bench.did(command, given, number=number, job=job)
     return back_to(form.get("back", "/"))
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from covmis_build.errors import CovmisError, InputError
 from covmis_build.study.plan_sample import to_plan
+from covmis_build.study.written_settings import SHOWN, written_settings
 from covmis_build.workbench.bench import ROUNDS, back_to, bench_of, form_of
+from covmis_build.workbench.settings import save_settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 CURVE = (6, 12, 18, 24, 30, 36, 48, 60, 72, 96)
 """Posts a claim for which the curve has a point."""
+POSTS, PEOPLE = "sampling.per_claim", "annotation.per_item"
+"""The settings that the sliders write."""
 SECONDS = 20.0
 """What a label takes until the rounds say it."""
 
@@ -71,6 +74,7 @@ def plan(request: Request) -> Response:
         [*CURVE, asked.posts], seconds=asked.seconds, share=asked.share, per_item=asked.people
     )
     rows = list(plans.itertuples(index=False))
+    written = ((row.name, row.text) for row in written_settings(settings))
     own = next(row for row in rows if row.per_claim == asked.posts)
     words = ("sample", "--plan", "--targets", str(asked.posts), "--per-item", str(asked.people), "--seconds")
     return bench.page(
@@ -85,6 +89,8 @@ def plan(request: Request) -> Response:
         own=own,
         rows=rows,
         timed=timed,
+        written={name: text for name, text in written if name in {POSTS, PEOPLE}},
+        before=SHOWN,
         changed=(asked.posts, asked.people) != (settings.sampling.per_claim, settings.annotation.per_item),
     )
 
@@ -93,8 +99,5 @@ async def save(request: Request) -> Response:
     """Write posts a claim and people a post into study.toml."""
     bench, form = bench_of(request), await form_of(request)
     asked = _asked(form, bench.study.settings, SECONDS)
-    changes = {"sampling": {"per_claim": asked.posts}, "annotation": {"per_item": asked.people}}
-    await bench.write(bench.study.change, **changes)
-    said = ", ".join(f"{name}={json.dumps(values)}" for name, values in changes.items())
-    bench.note(python=f"study.change({said})")
+    await save_settings(bench, {**form, POSTS: str(asked.posts), PEOPLE: str(asked.people)})
     return back_to("/plan")

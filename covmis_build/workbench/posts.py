@@ -13,6 +13,7 @@ from covmis_build import storage
 from covmis_build.errors import CovmisError, UnknownName
 from covmis_build.study.keywords import Claim, marked_posts, tuned
 from covmis_build.workbench.bench import STORE, Bench, back_to, bench_of, blocks_of, form_of
+from covmis_build.workbench.shown import shown_in
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -136,7 +137,7 @@ async def save(request: Request) -> Response:
         if columns:
             kept[read_as] = columns[0] if len(columns) == 1 else columns
     kept |= {key: form[key].strip() for key in WRITTEN if form.get(key, "").strip()}
-    await bench.write(study.set_columns, form["files"], **kept)
+    await bench.write(study.set_columns, form["files"], shown=shown_in(form, "columns", name), **kept)
     said = "".join(f", {key}={value!r}" for key, value in kept.items())
     bench.note(python=f"study.set_columns({form['files']!r}{said})")
     bench.said = "Saved."

@@ -9,6 +9,7 @@ from covmis_build.errors import CovmisError, NoClaim
 from covmis_build.study.keywords import Claim, count, marked_posts, remarks_on, suggested, tuned
 from covmis_build.study.remove_claims import frozen_posts
 from covmis_build.workbench.bench import ROUNDS, STORE, Bench, back_to, bench_of, form_of
+from covmis_build.workbench.shown import text_shown
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -90,6 +91,6 @@ async def save(request: Request) -> Response:
     """Save the keywords, unless somebody else has changed them since the page was made."""
     bench, form, claim = bench_of(request), await form_of(request), request.path_params["claim"]
     lines = _lines(form.get("q", ""))
-    await bench.write(bench.study.set_keywords, claim, lines, instead_of=_lines(form.get("saved", "")))
+    await bench.write(bench.study.set_keywords, claim, lines, instead_of=_lines(text_shown(form)))
     bench.did("queries set", {"claim": claim, "keywords": lines or [""]})
     return back_to(f"/queries/{quote(claim, safe='')}")

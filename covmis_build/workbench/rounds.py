@@ -14,6 +14,7 @@ from covmis_build.study.status import claims_to_open
 from covmis_build.study.verbs import VERBS
 from covmis_build.workbench.answers import PEOPLE, returned
 from covmis_build.workbench.bench import ROUNDS, Bench, back_to, bench_of, form_of
+from covmis_build.workbench.shown import text_shown
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -108,7 +109,7 @@ async def decide(request: Request) -> Response:
         "discuss": not third,
     }
     round_ = bench.study.round(number)
-    case = await bench.write(round_.decide, instead_of=form.get("instead_of"), **given)
+    case = await bench.write(round_.decide, instead_of=text_shown(form), **given)
     words = bench.did(
         "round adjudicate",
         {name: value for name, value in given.items() if value != ""},

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
+    from covmis_build.workbench.bench import Bench
+
 FIRST = (
     "title", "labels.values", "annotation.annotators", "annotation.per_item", "annotation.claims_per_round", "annotation.channel",
     "cleaning.languages", "cleaning.minimum_words", "cleaning.minimum_posts", "retrieval.since", "retrieval.until", "seed",
@@ -46,6 +48,15 @@ def _page(request: Request, typed: Mapping[str, str], problem: str = "") -> Resp
 async def save(request: Request) -> Response:
     """Write the settings that were changed."""
     bench, form = bench_of(request), await form_of(request)
+    try:
+        await save_settings(bench, form)
+    except InputError as error:
+        return _page(request, typed_over(form), bench.sentence_of(error))
+    return back_to("/settings")
+
+
+async def save_settings(bench: Bench, form: Mapping[str, str]) -> None:
+    """Write the settings that a form changed, unless somebody has changed them since the page was shown."""
 
     def apply() -> dict[str, Any]:
         """Compare and write in one go: another tab may save at this moment."""
@@ -54,12 +65,8 @@ async def save(request: Request) -> Response:
             bench.study.change(**changes)
         return changes
 
-    try:
-        changes = await bench.write(apply)
-    except InputError as error:
-        return _page(request, typed_over(form), bench.sentence_of(error))
+    changes = await bench.write(apply)
     if changes:
         said = ", ".join(f"{name}={value!r}" for name, value in changes.items())
         bench.note(python=f"study.change({said})")
         bench.said = "Saved."
-    return back_to("/settings")

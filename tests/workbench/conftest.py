@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
@@ -39,6 +40,30 @@ def client_of(study, *, read_only=False, greeted=True) -> TestClient:
     if greeted:
         client.get(guard.entrance.address())
     return client
+
+
+INPUT = r'<(?:input type="(?:hidden|text|range)"[^>]*?|button[^>]*?) name="([^"]+)" value="([^"]*)"'
+
+
+def forms_of(page):
+    """The forms of a page that change something: where each is sent, what it would send untouched, and its HTML."""
+    forms = re.findall(r'(<form[^>]*method="post"[^>]*>.*?</form>)', page, re.DOTALL)
+    return [
+        (
+            re.search(r'action="([^"]*)"', form)[1],
+            {name: html.unescape(value) for name, value in re.findall(INPUT, form)},
+            form,
+        )
+        for form in forms
+    ]
+
+
+def send(client, at, action, typed, *, having="", **how):
+    """Fill in the form of a page as it is now (of several the one that has this in its HTML), and send it."""
+    (fields, *_) = [
+        fields for place, fields, form in forms_of(client.get(at).text) if place == action and having in form
+    ]
+    return client.post(action, data=fields | typed, **how)
 
 
 @pytest.fixture

@@ -100,7 +100,7 @@ def test_hundreds_at_once_are_answered_and_one_of_many_decisions_counts(folder, 
 
         def decide(at):
             """Decide, again as long as another decision is being written."""
-            form = {"item": case.item_id, "label": labels[at % 3], "instead_of": "to discuss"}
+            form = {"item": case.item_id, "label": labels[at % 3], "shown": "to discuss"}
             for _ in range(1000):
                 answer = client.post("/rounds/001/decide", data=form, headers={"x-part": "case"})
                 if "is in use by" not in answer.text:
@@ -112,13 +112,17 @@ def test_hundreds_at_once_are_answered_and_one_of_many_decisions_counts(folder, 
     assert len(open_study(folder).round().labels) == before + 1
 
 
-def save(client, item, sent, turn):
+def save(client, case, sent, turn):
     """Save keywords and a decision again and again, until the server is gone."""
+    shown = case.outcome
     with suppress(httpx.HTTPError):
         for at in range(500):
             sent.append(f"garlic turn{turn} word{at}")
-            client.post("/queries/a", data={"q": sent[-1], "saved": sent[-2]})
-            client.post("/rounds/001/decide", data={"item": item, "label": ("favor", "against")[at % 2]})
+            client.post("/queries/a", data={"q": sent[-1], "shown": sent[-2]})
+            label = ("favor", "against")[at % 2]
+            decided = {"item": case.item_id, "label": label, "shown": shown}
+            if client.post("/rounds/001/decide", data=decided).status_code == 200:
+                shown = label
 
 
 def test_a_killed_server_loses_and_doubles_nothing(folder):
@@ -129,7 +133,7 @@ def test_a_killed_server_loses_and_doubles_nothing(folder):
     for turn in range(3):
         with opening(folder) as (address, server), browser_of(address) as client:
             sent = list(now)
-            saver = threading.Thread(target=save, args=(client, item, sent, turn))
+            saver = threading.Thread(target=save, args=(client, study.round().cases().of(item), sent, turn))
             saver.start()
             while len(sent) < 3:
                 time.sleep(0.01)

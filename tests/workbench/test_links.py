@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from covmis_build.study.study import open_study
-from tests.workbench.conftest import client_of
+from tests.workbench.conftest import client_of, send
 from tests.workbench.team import shown
 from tests.workbench.test_label import answer
 
@@ -22,10 +22,15 @@ def client(folder):
         client.bench.team.stop()
 
 
+def of_person(act, code):
+    """What the form of a person's button has in its HTML."""
+    return f'name="act" value="{act}"><input type="hidden" name="of" value="{code}"'
+
+
 def test_a_lead_serves_replaces_prints_and_closes_links_and_sees_who_is_how_far(folder, client, monkeypatch):
     assert "Links are not served now" in client.get("/links").text
     assert 'href="/links"' in client.get("/rounds").text
-    assert client.post("/links", data={"act": "new", "of": "a1"}).status_code == 400, (
+    assert send(client, "/links", "/links", {}, having=of_person("new", "a1")).status_code == 400, (
         "nothing serves them yet"
     )
     page = client.post("/links", data={"act": "serve", "address": "127.0.0.1", "port": ""}).text
@@ -50,11 +55,11 @@ def test_a_lead_serves_replaces_prints_and_closes_links_and_sees_who_is_how_far(
         assert [re.search("<title>(.*?)</title>", svg)[1] for svg in drawings] == ["Link of a1", "Link of a2"]
         monkeypatch.setitem(sys.modules, "segno", None)
         assert "covmis[qr]" in client.get("/links/sheet").text
-        changed = client.post("/links", data={"act": "new", "of": "a1"}).text
+        changed = send(client, "/links", "/links", {}, having=of_person("new", "a1")).text
         assert links["a1"] not in changed
         assert links["a2"] in changed
         assert person.post("/work/a1/001", json={"answers": []}).status_code == 410
-        closed = client.post("/links", data={"act": "close", "of": "a2"}).text
+        closed = send(client, "/links", "/links", {}, having=of_person("close", "a2")).text
         assert links["a2"] not in closed
         assert "link closed" in closed
         script = client.get("/session/session.sh").text

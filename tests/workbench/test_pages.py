@@ -15,7 +15,7 @@ import pytest
 
 import covmis_build as covmis
 from covmis_build.errors import InputError
-from tests.workbench.conftest import HOSTILE, client_of
+from tests.workbench.conftest import HOSTILE, client_of, send
 
 
 def wait_for(jobs):
@@ -116,7 +116,7 @@ def test_keywords_are_counted_as_run_counts_them_and_posts_are_marked(client, st
 
 
 def test_saving_writes_one_claim_s_cell_and_what_was_there_before(client, study):
-    form = {"q": "garlic (cure OR cures)\n\n  garlic   virus ", "saved": "garlic"}
+    form = {"q": "garlic (cure OR cures)\n\n  garlic   virus ", "shown": "garlic"}
     assert client.post("/queries/a", data=form, follow_redirects=False).headers["location"] == "/queries/a"
     lines = io.StringIO(study.places.claims_csv.read_text("utf-8-sig"), newline="")
     rows = {row["claim_id"]: row for row in csv.DictReader(lines)}
@@ -127,10 +127,10 @@ def test_saving_writes_one_claim_s_cell_and_what_was_there_before(client, study)
         "covmis queries set a &#39;garlic (cure OR cures)&#39; &#39;garlic virus&#39;"
         in client.get("/session").text
     )
-    late = client.post("/queries/a", data={"q": "garlic tea", "saved": "garlic"})
+    late = client.post("/queries/a", data={"q": "garlic tea", "shown": "garlic"})
     assert late.status_code == 400
     assert "have changed since" in late.text
-    wrong = client.post("/queries/a", data={"q": "(garlic", "saved": form["q"]})
+    wrong = client.post("/queries/a", data={"q": "(garlic", "shown": form["q"]})
     assert wrong.status_code == 400
     assert study.set_keywords("a", ["garlic (cure OR cures)", "garlic virus"]).summary[0].endswith("already.")
 
@@ -146,8 +146,10 @@ def test_a_plan_is_that_of_the_terminal_and_is_written_into_the_settings(client,
     assert client.get("/plan", params={"posts": "36"}, headers={"x-part": "live"}).text.startswith(
         "<div data-cli"
     )
-    assert "annotators" in client.post("/plan", data={"posts": "36", "people": "3"}).text, "there are two"
-    client.post("/plan", data={"posts": "36", "people": "1"})
+    assert "annotators" in send(client, "/plan", "/plan", {"posts": "36", "people": "3"}).text, (
+        "there are two"
+    )
+    send(client, "/plan", "/plan", {"posts": "36", "people": "1"})
     settings = covmis.open_study(study.places.folder).settings
     assert (settings.sampling.per_claim, settings.annotation.per_item) == (36, 1)
     script = client.get("/session/session.sh").text.splitlines()[-1]
@@ -156,7 +158,7 @@ def test_a_plan_is_that_of_the_terminal_and_is_written_into_the_settings(client,
     assert words[0] == "python"
     subprocess.run([sys.executable, *words[1:]], cwd=study.places.folder, check=True)
     assert covmis.open_study(study.places.folder).settings == settings
-    assert client.post("/plan", data={"posts": "many"}).status_code == 400
+    assert send(client, "/plan", "/plan", {"posts": "many"}).status_code == 400
 
 
 FORUM = f"""nr,posted,user,<i>title,body
@@ -168,21 +170,22 @@ FORUM = f"""nr,posted,user,<i>title,body
 def test_a_column_is_mended_by_choosing_and_the_file_is_read_so(client, study):
     path = study.places.folder / "data/archive/forum.csv"
     path.write_text(FORUM)
-    page = client.get("/posts?file=data/archive/forum.csv").text
+    at = "/posts?file=data/archive/forum.csv"
+    page = client.get(at).text
     assert "No column of post ids" in page
     assert "&lt;i&gt;title" in page
     assert "<i>title" not in page
     form = {"file": "data/archive/forum.csv", "files": "forum.csv", "platform": "forum", "as:nr": "id",
             "as:<i>title": "text", "as:body": "text", "as:posted": "created_at", "as:user": ""}  # fmt: skip
-    assert client.post("/posts", data=form | {"files": "other.csv"}).status_code == 400
-    client.post("/posts", data=form)
-    page = client.get("/posts?file=data/archive/forum.csv").text
+    assert send(client, at, "/posts", form | {"files": "other.csv"}).status_code == 400
+    send(client, at, "/posts", form)
+    page = client.get(at).text
     assert "forum:1" in page
     assert "2020-04-14 10:05" in page
     assert HOSTILE not in page
     (rule,) = covmis.open_study(study.places.folder).settings.retrieval.columns
     assert (rule.id, tuple(rule.text), rule.author) == ("nr", ("<i>title", "body"), "")
-    client.post("/posts", data=form | {"as:user": "author"})
+    send(client, at, "/posts", form | {"as:user": "author"})
     (rule,) = covmis.open_study(study.places.folder).settings.retrieval.columns
     assert rule.author == "user", "the table for the same files was replaced"
     assert "Read the files" in client.get("/posts?q=garlic").text, "a search reads nothing by itself"
@@ -198,24 +201,31 @@ def test_a_file_whose_first_line_is_a_post_is_read_by_choosing(client, study):
     path.write_text(
         "garlic cures, as all people say who have ever tasted it at home or abroad\tOTHER\tOTHER\nonions\tYES\tNO\n"
     )
-    page = client.get("/posts?file=data/archive/plain.txt").text
+    at = "/posts?file=data/archive/plain.txt"
+    page = client.get(at).text
     assert "the first line is no header" in page
     assert '<option value="no" selected>a post' in page
-    saved = client.post(
-        "/posts", data=form | {"header": "no", "without_ids": "row", "platform": "plain", "as:1": "text"}
+    saved = send(
+        client,
+        at,
+        "/posts",
+        form | {"header": "no", "without_ids": "row", "platform": "plain", "as:1": "text"},
     )
     assert "Saved." in saved.text
     assert "plain:row:" in saved.text
     (rule,) = covmis.open_study(study.places.folder).settings.retrieval.columns
     assert (rule.header, rule.id, rule.text, rule.platform) == (False, "row", "1", "plain")
     assert '<option value="row" selected>' in saved.text
-    client.post(
-        "/posts", data=form | {"header": "no", "without_ids": "", "platform": "plain", "as:1": "text"}
+    send(
+        client, at, "/posts", form | {"header": "no", "without_ids": "", "platform": "plain", "as:1": "text"}
     )
-    page = client.get("/posts?file=data/archive/plain.txt").text
+    page = client.get(at).text
     assert '<option value="" selected>made of text' in page
-    client.post(
-        "/posts", data=form | {"header": "yes", "without_ids": "row", "platform": "plain", "as:1": "text"}
+    send(
+        client,
+        at,
+        "/posts",
+        form | {"header": "yes", "without_ids": "row", "platform": "plain", "as:1": "text"},
     )
     (rule,) = covmis.open_study(study.places.folder).settings.retrieval.columns
     assert (rule.header, rule.text) == (True, ""), "with a header columns have other names"
@@ -223,13 +233,15 @@ def test_a_file_whose_first_line_is_a_post_is_read_by_choosing(client, study):
 
 def test_settings_that_are_refused_stay_as_they_were_typed(client, study):
     typed = {"title": "Onions", "release.authors": "Muster, Anna", "cleaning.minimum_words": "4"}
-    page = client.post("/settings", data=typed)
+    page = send(client, "/settings", "/settings", typed)
     assert page.status_code == 400
     assert "Nothing was saved" in page.text
     assert all(f'value="{text}"' in page.text for text in typed.values())
     assert covmis.open_study(study.places.folder).settings.title == study.settings.title
-    assert "Saved." in client.post("/settings", data={"title": "Onions"}).text
-    assert "Saved." not in client.post("/settings", data={"title": "Onions"}).text, "nothing was changed"
+    assert "Saved." in send(client, "/settings", "/settings", {"title": "Onions"}).text
+    assert "Saved." not in send(client, "/settings", "/settings", {"title": "Onions"}).text, (
+        "nothing was changed"
+    )
 
 
 def test_two_tabs_with_the_same_settings_take_nothing_back(client, study):
@@ -266,29 +278,28 @@ def test_two_tabs_with_the_same_settings_take_nothing_back(client, study):
 
 def test_two_tabs_with_the_same_guideline_take_nothing_back(client, study):
     def shown():
-        return re.search(r'name="version" value="([^"]*)"', client.get("/guideline").text)[1]
+        return re.search(r'name="shown" value="([^"]*)"', client.get("/guideline").text)[1]
 
     path, text = study.places.guideline, f"favor: {HOSTILE}\nagainst: denies it\nneither: all else\n"
     first, second = shown(), shown()
     assert (
-        "Saved."
-        in client.post("/guideline", data={"text": text.replace("\n", "\r\n"), "version": first}).text
+        "Saved." in client.post("/guideline", data={"text": text.replace("\n", "\r\n"), "shown": first}).text
     )
     assert path.read_text("utf-8") == text
-    page = client.post("/guideline", data={"text": f"{text}asks: a question", "version": second})
+    page = client.post("/guideline", data={"text": f"{text}asks: a question", "shown": second})
     assert (page.status_code, path.read_text("utf-8")) == (400, text)
     assert "was changed elsewhere" in page.text
     assert "+asks: a question" in page.text
     assert HOSTILE not in page.text
-    again = re.search(r'name="version" value="([^"]*)"', page.text)[1]
+    again = re.search(r'name="shown" value="([^"]*)"', page.text)[1]
     path.write_text("neither: edited in an editor\n")
-    assert client.post("/guideline", data={"text": text, "version": again}).status_code == 400
+    assert client.post("/guideline", data={"text": text, "shown": again}).status_code == 400
     assert path.read_text() == "neither: edited in an editor\n"
     page = client.get("/guideline").text
     assert "until each label is defined: favor, against" in page
     assert list(study.check_guideline().undefined) == ["favor", "against"]
-    assert client.post("/guideline", data={"text": " ", "version": shown()}).status_code == 400
-    client.post("/guideline", data={"text": text, "version": shown()})
+    assert client.post("/guideline", data={"text": " ", "shown": shown()}).status_code == 400
+    client.post("/guideline", data={"text": text, "shown": shown()})
     assert f"study.set_guideline({text!r})" in client.get("/session/session.py").text
 
 
@@ -375,7 +386,7 @@ def test_a_purge_says_what_is_left_until_nothing_is(client, study):
     post, own = study.posts["post_id"].iloc[0], study.places.folder / "notes.txt"
     own.write_text(f"about {post}")
     assert "The list is empty" in client.get("/purge").text
-    client.post("/start/purge", data={"posts": f"{post}\r\n", "back": "/purge"})
+    send(client, "/purge", "/start/purge", {"posts": f"{post}\r\n"})
     assert wait_for(client.bench.jobs).state == "problems"
     assert client.bench.jobs.last.command == f"covmis purge {post}"
     page = client.get("/purge").text

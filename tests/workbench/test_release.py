@@ -13,7 +13,7 @@ from covmis_build.places import CHECKSUMS
 from covmis_build.study.study import open_study
 from covmis_build.workbench.release import GROUPS
 from tests.annotation.small import covmis, forge
-from tests.workbench.conftest import client_of
+from tests.workbench.conftest import client_of, send
 from tests.workbench.test_pages import press, wait_for
 from tests.workbench.test_results import labelled  # noqa: F401 - a fixture
 
@@ -73,7 +73,7 @@ def test_it_says_what_a_release_would_contain_and_writes_that(labelled):  # noqa
     assert f"{counts.sum()} posts on 2 claims, ids only" in page
     for name in ("text", "bundle", "deposit"):
         assert f'name="{name}"' in page, "its form has the parameters of `Study.release`"
-    client.post("/start/release", data={"text": "yes", "bundle": "yes", "deposit": "", "back": "/release"})
+    send(client, "/release", "/start/release", {"text": "yes", "bundle": "yes", "deposit": ""})
     assert wait_for(client.bench.jobs).state == "done"
     assert client.bench.jobs.last.command == "covmis release --text --bundle"
     assert open_study(labelled.places.folder).release().rows == counts.sum()

@@ -11,7 +11,7 @@ from covmis_build import storage
 from covmis_build.study.status import claims_to_open
 from covmis_build.study.study import open_study
 from tests.annotation.small import covmis, fill, label_both, rows_of, study
-from tests.workbench.conftest import HOSTILE, client_of
+from tests.workbench.conftest import HOSTILE, client_of, forms_of, send
 from tests.workbench.test_pages import press, wait_for
 
 
@@ -31,8 +31,15 @@ def client(round_):
     return client_of(round_.study)
 
 
+def outcome(client, item):
+    """The outcome of a case that the page shows."""
+    cases = forms_of(client.get("/rounds/001").text)
+    return next((case["shown"] for _, case, _ in cases if case.get("item") == item), "")
+
+
 def decide(client, item, label, **more):
-    form = {"item": item, "label": label, **more}
+    """Decide what the page shows to be as `shown`; by itself, as it is now."""
+    form = {"item": item, "label": label, "shown": outcome(client, item), **more}
     return client.post("/rounds/001/decide", data=form, headers={"x-part": "case"}, follow_redirects=False)
 
 
@@ -86,24 +93,25 @@ def test_sheets_are_taken_away_in_the_page(tmp_path):
 
 def test_deciding_in_the_page_is_what_the_terminal_does(client, round_):
     first, second, third, fourth = (case.item_id for case in round_.cases().rows)
-    answer = decide(client, first, "favor", reason=f"irony {HOSTILE}", instead_of="to discuss")
+    answer = decide(client, first, "favor", reason=f"irony {HOSTILE}", shown="to discuss")
     assert answer.status_code == 200
     assert answer.text.startswith('<article class="case done"')
     assert HOSTILE not in answer.text
     assert "&lt;script&gt;" in answer.text
-    late = decide(client, first, "against", instead_of="to discuss")
+    late = decide(client, first, "against", shown="to discuss")
     assert (late.status_code, late.text) == (
         400,
         f"{first} has changed since: favor. Look at it, and decide again",
     )
-    assert decide(client, second, "undecided", instead_of="to discuss").text.count("data-key") == 3
+    assert decide(client, second, "undecided", shown="to discuss").text.count("data-key") == 3
     refused = decide(client, second, "undecided")
     assert (refused.status_code, "decides nothing" in refused.text) == (400, True)
     decide(client, second, "neither")
     decide(client, third, "favor", by="adjudicator")
-    plain = client.post(
-        "/rounds/001/decide", data={"item": fourth, "label": "against"}, follow_redirects=False
-    )
+    form = {"item": fourth, "label": "against"}
+    assert client.post("/rounds/001/decide", data=form).status_code == 400, "it says not what it showed"
+    form["shown"] = outcome(client, fourth)
+    plain = client.post("/rounds/001/decide", data=form, follow_redirects=False)
     assert (plain.status_code, plain.headers["location"]) == (303, "/rounds/001")
     how = round_.decisions.set_index("item_id")["how"]
     assert list(how[[first, second, third, fourth]]) == [
@@ -147,7 +155,7 @@ def test_without_a_round_a_button_opens_one(tmp_path):
     assert 'action="/start/round-open"' in page
     assert "No round is open" in page
     client = client_of(open_study(tmp_path))
-    assert client.post("/start/round-open-pilot", data={"back": "/rounds"}).status_code == 200
+    assert send(client, "/rounds", "/start/round-open-pilot", {}).status_code == 200
     assert wait_for(client.bench.jobs).state == "done"
     assert open_study(tmp_path).round().pilot
     assert "pilot" in client.get("/rounds").text
@@ -208,7 +216,7 @@ def test_a_sheet_that_came_back_is_shown_and_then_recorded(tmp_path):
         client_of(round_.study, read_only=True).put("/rounds/001/answers/a1.csv", content=body).status_code
         == 403
     )
-    client.post("/rounds/001/answers", data={"file": "a1 final.csv", "ours": "yes", "do": "record"})
+    send(client, "/rounds/001", "/rounds/001/answers", {"do": "record"})
     assert list(round_.labels["label"]).count("favor") == answers
     assert "covmis round pull 'a1 final.csv' --round 001" in client.get("/session/session.sh").text
     assert "a1 final.csv" not in client.get("/rounds").text
@@ -236,16 +244,16 @@ def test_labels_of_another_tool_ask_who_is_who_and_a_sealed_round_is_reopened(tm
     page = client.get("/rounds/001", params={"people": people}).text
     assert f"A1: favor {len(items)}" in page
     assert round_.labels.empty
-    client.post("/rounds/001/answers", data={"file": "labels.csv", "people": people, "do": "record"})
+    send(client, "/rounds/001", "/rounds/001/answers", {"people": people, "do": "record"})
     assert len(round_.labels) == 2 * len(items)
     assert "covmis round import" in client.get("/session/session.sh").text
     round_.seal()
     page = client.get("/rounds/001").text
     assert "Files that came back" not in page
-    refused = client.post("/start/round-reopen", data={"items": " ", "reason": "x", "round": "001"})
+    refused = send(client, "/rounds/001", "/start/round-reopen", {"items": " ", "reason": "x"})
     assert (refused.status_code, client.bench.jobs.last) == (400, None), "it names no post"
-    form = {"items": f"{items[1]}\r\n{items[2]}", "reason": "both misread it", "round": "001"}
-    client.post("/start/round-reopen", data=form)
+    form = {"items": f"{items[1]}\r\n{items[2]}", "reason": "both misread it"}
+    send(client, "/rounds/001", "/start/round-reopen", form)
     assert wait_for(client.bench.jobs).state == "done"
     assert sorted(open_study(tmp_path).round("001").folder.reopened) == items[1:3]
     assert "--reason 'both misread it'" in client.get("/session/session.sh").text

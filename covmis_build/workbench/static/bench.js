@@ -21,7 +21,7 @@
     pause = setTimeout(async () => {
       asking?.abort();
       asking = new AbortController();
-      const url = `${location.pathname}?${new URLSearchParams([...new FormData(form)].filter(([name]) => name !== "saved"))}`;
+      const url = `${location.pathname}?${new URLSearchParams([...new FormData(form)].filter(([name]) => !name.startsWith("shown")))}`;
       const into = at("#live");
       into.setAttribute("aria-busy", "true");
       try {
