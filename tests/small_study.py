@@ -19,7 +19,10 @@ def small_study(folder: Path, posts: int = 2500) -> Study:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / name, folder / name)
     settings = (folder / "study.toml").read_text()
-    (folder / "study.toml").write_text(settings.replace("minimum_posts = 24", "minimum_posts = 12"))
+    for before, after in (("minimum_posts = 24", "minimum_posts = 12"), ("audit = 0.3 ", "audit = 0.05")):
+        assert before in settings
+        settings = settings.replace(before, after)
+    (folder / "study.toml").write_text(settings)
     generate.write(folder / "data" / "archive", posts, with_unfound=False)
     return open_study(folder)
 
