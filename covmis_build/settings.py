@@ -107,7 +107,7 @@ def _record(value: Any, kind: type, where: str) -> Any:
     is_table = where in TABLES or where == table
     names = {key: f"{table} {key}" if is_table else f"{where}.{key}" if where else key for key in known}
     values = {
-        known[key].name: _value(entry, hints[known[key].name], names[key]) for key, entry in value.items()
+        known[key].name: checked(entry, hints[known[key].name], names[key]) for key, entry in value.items()
     }
     for key, option in known.items():
         if option.name not in values and option.default is option.default_factory is MISSING:
@@ -120,9 +120,9 @@ def key_of(name: str) -> str:
     return name.rstrip("_")
 
 
-def _value(value: Any, kind: Any, where: str) -> Any:
+def checked(value: Any, kind: Any, where: str) -> Any:
     """Check a value of the declared type, with lists as tuples. The error names what is allowed."""
-    plain, optional = _plain(kind)
+    plain, optional = plain_type(kind)
     if optional and value == {}:
         return None  # as written by `covmis new`
     if dataclasses.is_dataclass(plain):
@@ -137,12 +137,12 @@ def _value(value: Any, kind: Any, where: str) -> Any:
         return _record(value, typing.cast("type", plain), name)
     inside = get_args(plain)
     if get_origin(plain) is tuple and isinstance(value, list) and inside[-1] is Ellipsis:
-        of_tables = dataclasses.is_dataclass(_plain(inside[0])[0])
+        of_tables = dataclasses.is_dataclass(plain_type(inside[0])[0])
         each = f"[[{_dotted(where)}]]" if of_tables else f"each of {where}"
         return tuple(_element(entry, inside[0], each) for entry in value)
     if get_origin(plain) is dict and isinstance(value, dict):
         return {
-            _value(key, inside[0], f"a key of {where}"): _value(entry, inside[1], f"{where}.{key}")
+            checked(key, inside[0], f"a key of {where}"): checked(entry, inside[1], f"{where}.{key}")
             for key, entry in value.items()
         }
     try:
@@ -156,7 +156,7 @@ def _value(value: Any, kind: Any, where: str) -> Any:
 def _element(value: Any, kind: Any, where: str) -> Any:
     """Check an element of a list. The error names a table that has a name."""
     try:
-        return _value(value, kind, where)
+        return checked(value, kind, where)
     except InputError as error:
         if where.startswith("[[") and isinstance(value, dict) and isinstance(value.get("name"), str):
             error.problem += f" (name = {toml(value['name'])})"
@@ -168,15 +168,15 @@ def _dotted(where: str) -> str:
     return re.sub(r"\]+ ", ".", where.lstrip("["))
 
 
-def _plain(kind: Any) -> tuple[Any, bool]:
+def plain_type(kind: Any) -> tuple[Any, bool]:
     """Return a type without its limits, and whether it is optional."""
     if get_origin(kind) is Annotated:
-        return _plain(get_args(kind)[0])
+        return plain_type(get_args(kind)[0])
     if (
         get_origin(kind) in UNION
         and len(rest := [part for part in get_args(kind) if part is not type(None)]) == 1
     ):
-        return _plain(rest[0])[0], True
+        return plain_type(rest[0])[0], True
     return kind, False
 
 
@@ -436,6 +436,14 @@ def changed(text: str, changes: Mapping[str, Any]) -> str:
         else:
             document[name] = value
     return tomlkit.dumps(document)
+
+
+def limits(kind: Any) -> dict[str, float]:
+    """Return the declared limits of a number, by the names that forms have for them."""
+    marks = get_args(kind)[1:] if get_origin(kind) is Annotated else ()
+    pairs = [("min", mark.ge if mark.ge is not None else mark.gt) for mark in marks]
+    pairs += [("max", mark.le if mark.le is not None else mark.lt) for mark in marks]
+    return {name: bound for name, bound in pairs if bound is not None}
 
 
 def meaning(kind: Any) -> str:

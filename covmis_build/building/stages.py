@@ -397,3 +397,11 @@ STAGES = (
     ),
 )
 """In the order of execution."""
+
+
+def remade_from(setting: str) -> str:
+    """Return the first stage whose tables this setting changes; empty if it changes none."""
+    table = setting.partition(".")[0]
+    if setting in {"seed", "retrieval.archive"}:
+        return STAGES[0].name
+    return next((stage.name for stage in STAGES if {setting, table} & set(stage.settings)), "")

@@ -302,8 +302,10 @@ WRITTEN = ("q", "text", "texts", "people", "reason")
 
 
 async def form_of(request: Request) -> dict[str, str]:
-    """The fields of a form; files do not come in forms here."""
-    form = dict(parse_qsl(await body_of(request), keep_blank_values=True))
+    """The fields of a form, of one name joined by commas; files do not come in forms here."""
+    form: dict[str, str] = {}
+    for name, value in parse_qsl(await body_of(request), keep_blank_values=True):
+        form[name] = f"{form[name]}, {value}" if form.get(name) else value
     request.state.written = [form[name] for name in WRITTEN if form.get(name, "").strip()]
     return form
 

@@ -118,22 +118,21 @@ async def save(request: Request) -> Response:
     name = form.get("file", "")
     study, path = bench.study, _known(files_of(bench), name)
     look: Look = await run_in_threadpool(study.look, path)
-    rules = [
-        rule for seen in look.files if (rule := _rule(seen.settings)) and rule["files"] == form.get("files")
-    ]
-    if not rules:
+    rules = {rule["files"]: (rule, seen) for seen in look.files if (rule := _rule(seen.settings))}
+    if form.get("files") not in rules:
         raise UnknownName(f"the columns of '{name}' are read in one way only")
-    kept = {
-        key: value for key, value in rules[0].items() if key not in {"files", "header", *READ_AS, *WRITTEN}
-    }
-    has_header, had_header = form.get("header") != "no", rules[0].get("header", True)
+    rule, seen = rules[form["files"]]
+    in_order = [column for row in seen.rows_as_they_are[:1] for column in row.cells]
+    kept = {key: value for key, value in rule.items() if key not in {"files", "header", *READ_AS, *WRITTEN}}
+    has_header, had_header = form.get("header") != "no", rule.get("header", True)
     kept |= {"id": form.get("without_ids", "row"), "text": ""} | ({} if has_header else {"header": False})
     for read_as in READ_AS if has_header == had_header else ():  # without a header columns have other names
-        columns = [
+        chosen = [
             key.removeprefix("as:")
             for key, value in form.items()
             if key.startswith("as:") and value == read_as
         ]
+        columns = sorted(chosen, key=lambda column: in_order.index(column) if column in in_order else -1)
         if columns:
             kept[read_as] = columns[0] if len(columns) == 1 else columns
     kept |= {key: form[key].strip() for key in WRITTEN if form.get(key, "").strip()}

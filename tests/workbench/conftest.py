@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import os
 import re
@@ -13,6 +12,7 @@ import sys
 import time
 import warnings
 from contextlib import contextmanager
+from html.parser import HTMLParser
 
 import pytest
 
@@ -42,20 +42,44 @@ def client_of(study, *, read_only=False, greeted=True) -> TestClient:
     return client
 
 
-INPUT = r'<(?:input type="(?:hidden|text|range)"[^>]*?|button[^>]*?) name="([^"]+)" value="([^"]*)"'
+class _Forms(HTMLParser):
+    """The fields of a form, as a browser would send them untouched: no button is pressed."""
+
+    def __init__(self):
+        super().__init__()
+        self.fields, self.filling = {}, ("", "")
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        name = given.get("name", "")
+        if tag in {"textarea", "select"}:
+            self.filling = (tag, name)
+            self.fields[name] = None if tag == "select" else ""
+        elif tag == "option" and (self.fields[self.filling[1]] is None or "selected" in given):
+            self.fields[self.filling[1]] = given.get("value", "")
+        elif tag == "input" and name and ("checked" in given or given["type"] not in {"checkbox", "radio"}):
+            before, value = self.fields.get(name), given.get("value", "")
+            self.fields[name] = f"{before}, {value}" if before else value
+
+    def handle_data(self, text):
+        if self.filling[0] == "textarea":
+            self.fields[self.filling[1]] += text.removeprefix("\n")
+
+    def handle_endtag(self, tag):
+        if tag == self.filling[0]:
+            self.filling = ("", "")
+
+
+def fields_of(form):
+    read = _Forms()
+    read.feed(form)
+    return read.fields
 
 
 def forms_of(page):
     """The forms of a page that change something: where each is sent, what it would send untouched, and its HTML."""
     forms = re.findall(r'(<form[^>]*method="post"[^>]*>.*?</form>)', page, re.DOTALL)
-    return [
-        (
-            re.search(r'action="([^"]*)"', form)[1],
-            {name: html.unescape(value) for name, value in re.findall(INPUT, form)},
-            form,
-        )
-        for form in forms
-    ]
+    return [(re.search(r'action="([^"]*)"', form)[1], fields_of(form), form) for form in forms]
 
 
 def send(client, at, action, typed, *, having="", **how):

@@ -87,7 +87,7 @@ def test_an_empty_folder_becomes_a_sample_and_the_script_does_the_same(client, o
     assert "Garlic keeps the virus away." in claims
     assert "moon" not in claims
     assert not client.bench.dropped
-    form = {"cleaning.minimum_posts": "3", "annotation.annotators": "a1, a2", "title": "It's new"}
+    form = {"cleaning.minimum_posts": "3", "annotation.annotators": "a1\na2", "title": "It's new"}
     send(client, "/settings", "/settings", form)
     client.post("/start/run")
     assert wait_for(client.bench.jobs).state == "done"
@@ -240,21 +240,21 @@ def test_settings_are_written_one_by_one_and_wrong_ones_refused(study):
     assert 'name="cleaning.similarity"' in page
     before = study.places.study_toml.read_text()
     for name, text in (("cleaning.similarity", "0.9\n[release]\ntext = true"), ("cleaning.minimum_posts", "many"),
-                       ("annotation.annotators", "<b>, a2"), ("labels.keys", "1")):  # fmt: skip
+                       ("annotation.annotators", "<b>\na2"), ("labels.keys", "1")):  # fmt: skip
         answer = send(client, "/settings", "/settings", {name: text})
         assert answer.status_code == 400, name
         assert study.places.study_toml.read_text() == before
     labels = {
-        "labels.values": '["a, b", "c"]',
-        "labels.keys": "1, 2",
+        "labels.values": "a, b\nc",
+        "labels.keys": "1\n2",
         "labels.poles": "",
-        "labels.automatic": "{}",
+        "labels.automatic": "",
     }
     send(
         client,
         "/settings",
         "/settings",
-        {"cleaning.similarity": "0.9", "cleaning.languages": "en, de", **labels},
+        {"cleaning.similarity": "0.9", "cleaning.languages": "en\nde", **labels},
     )
     now = covmis.open_study(study.places.folder).settings
     assert (now.cleaning.similarity, now.cleaning.languages, now.labels.values) == (
@@ -262,7 +262,7 @@ def test_settings_are_written_one_by_one_and_wrong_ones_refused(study):
         ("en", "de"),
         ("a, b", "c"),
     )
-    assert 'value="[&#34;a, b&#34;, &#34;c&#34;]"' in client.get("/settings").text
+    assert ">\na, b\nc</textarea>" in client.get("/settings").text
     assert client.get("/session/session.py").text.count("study.change(") == 1
 
 

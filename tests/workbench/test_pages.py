@@ -15,7 +15,7 @@ import pytest
 
 import covmis_build as covmis
 from covmis_build.errors import InputError
-from tests.workbench.conftest import HOSTILE, client_of, send
+from tests.workbench.conftest import HOSTILE, client_of, forms_of, send
 
 
 def wait_for(jobs):
@@ -232,7 +232,7 @@ def test_a_file_whose_first_line_is_a_post_is_read_by_choosing(client, study):
 
 
 def test_settings_that_are_refused_stay_as_they_were_typed(client, study):
-    typed = {"title": "Onions", "release.authors": "Muster, Anna", "cleaning.minimum_words": "4"}
+    typed = {"title": "Onions", "release.doi": "Muster", "cleaning.minimum_words": "4"}
     page = send(client, "/settings", "/settings", typed)
     assert page.status_code == 400
     assert "Nothing was saved" in page.text
@@ -244,12 +244,50 @@ def test_settings_that_are_refused_stay_as_they_were_typed(client, study):
     )
 
 
+def test_settings_are_asked_for_as_what_they_are(client, study):
+    """Lists by lines, tables by key = value, words by choosing, authors a line each; what does not fit in lines stays as it is."""
+    study.change(labels={"aliases": {"favor": ["yes, it does"]}}, annotation={"show": ["date", "card"]})
+    page = client.get("/settings").text
+    assert re.search(r'type="number" step="any" min="0" max="1"[^>]*name="annotation.audit"', page)
+    assert '<option value="drop" selected>' in page
+    assert "yes, it does&#34;] }" in page
+    assert "changes tables from “clean” on" in page
+    send(client, "/settings", "/settings", {})
+    assert "Saved." not in client.get("/settings").text, "a form sent untouched changes nothing"
+    typed = {"release.authors": "Curie, Marie; 0000-0002-1825-0097\r\nNoether, Emmy", "annotation.workload": "a1 = 0.5",
+             "labels.sub_labels": "neither = unrelated, questions", "release.splits": "scheme = grouped\nfractions = .8, .1, .1",
+             "annotation.show": "card, media", "release.text": "true", "cleaning.against": "", "seed": "7"}  # fmt: skip
+    assert "Saved." in send(client, "/settings", "/settings", typed).text
+    settings = covmis.open_study(study.places.folder).settings
+    assert [(author.name, author.orcid) for author in settings.release.authors] == [
+        ("Curie, Marie", "0000-0002-1825-0097"), ("Noether, Emmy", ""),
+    ]  # fmt: skip
+    assert (settings.annotation.workload, settings.labels.sub_labels) == (
+        {"a1": 0.5},
+        {"neither": ("unrelated", "questions")},
+    )
+    assert (settings.release.splits.fractions, settings.annotation.show) == (
+        (0.8, 0.1, 0.1),
+        ("card", "media"),
+    )
+    assert (settings.release.text, settings.seed, settings.labels.aliases) == (
+        True,
+        7,
+        {"favor": ("yes, it does",)},
+    )
+    for name, text in (
+        ("annotation.workload", "a1"),
+        ("annotation.workload", "a1 = half"),
+        ("release.splits", "scheme = odd"),
+    ):
+        refused = send(client, "/settings", "/settings", {name: text})
+        assert (refused.status_code, name.rpartition(".")[2] in refused.text) == (400, True)
+
+
 def test_two_tabs_with_the_same_settings_take_nothing_back(client, study):
     def shown():
-        page = client.get("/settings").text
-        fields = re.findall(r'<input type="hidden" name="(shown:[^"]+)" value="([^"]*)">', page)
-        shown = {name: html.unescape(text) for name, text in fields}
-        return shown | {name.removeprefix("shown:"): text for name, text in shown.items()}
+        ((_, fields, _),) = forms_of(client.get("/settings").text)
+        return fields
 
     def now():
         settings = covmis.open_study(study.places.folder).settings
@@ -268,9 +306,7 @@ def test_two_tabs_with_the_same_settings_take_nothing_back(client, study):
     # the refused page has what was typed, and what others changed: to send it again takes nothing else back
     for name, text in (("title", "Of the second"), ("seed", seed + 1), ("cleaning.minimum_words", words + 1)):
         assert f'name="{name}" value="{text}"' in page.text
-    again = {
-        name: html.unescape(text) for name, text in re.findall(r'name="([^"]+)" value="([^"]*)"', page.text)
-    }
+    ((_, again, _),) = forms_of(page.text)
     client.post("/settings", data=again)
     assert now() == ("Of the second", words + 1, seed + 1)
     study.change(title=title, seed=seed, cleaning={"minimum_words": words})
