@@ -28,6 +28,7 @@ GROUND = {
     "children",
     "characters",
     "bounds",
+    "anchors",
     "operations",
 }
 LEAVES = {"text", "stats", "engine", "report", "files"}
@@ -48,6 +49,7 @@ ARROWS = {
     "children": {"errors"},
     "characters": set(),
     "bounds": set(),
+    "anchors": {"errors", "storage", "bounds"},
     "operations": set(),  # it reads signatures, and loads an operation when it is called
     "records": set(),
     "registry": {"errors"},
@@ -95,6 +97,7 @@ NETWORK = {
 }
 MAY_USE_NETWORK = (
     "addresses.py",
+    "anchors.py",  # asks for a time stamp; verifies without a network
     "collecting/sources/",
     "claims/fact_check.py",
     "annotation/channels/label_studio/",

@@ -36,7 +36,7 @@ def gold_of(rounds: Sequence[RoundFolder]) -> pd.DataFrame:
 
 def check_seals(rounds: Sequence[RoundFolder]) -> None:
     """Refuse rounds that were changed after sealing. The error names the first round and the changes."""
-    for round_, check in zip(rounds, verify_chain(rounds), strict=True):
+    for round_, check in zip(rounds, verify_chain(rounds, quick=True), strict=True):
         if check.sealed and check.changed:
             raise BrokenSeal(
                 f"round {check.round} was changed after sealing: {', '.join(check.changed)}",

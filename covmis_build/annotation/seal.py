@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from covmis_build import records, storage
+from covmis_build import anchors, records, storage
+from covmis_build.anchors import OF_SEAL
 from covmis_build.annotation.answers import labels_of
 from covmis_build.annotation.frozen_items import rows_of
 from covmis_build.annotation.json_records import own_hash, read_json
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.records import Label
 
-SEALED_FILES = (DECISIONS, "report.json", "guideline.md", "seal.json")
+SEALED_FILES = (DECISIONS, "report.json", "guideline.md", OF_SEAL, "seal.json")
 """Files kept from a seal when its round is reopened. They contain no post's text. The seal is written last."""
 SEALED = ("items", "labels", "decisions", "agreement", "guideline", "frame", "draws")
 
@@ -67,6 +68,8 @@ class Verified:
     sealed: bool
     changed: tuple[str, ...]
     purged: int
+    stamped: str = ""
+    """When an authority stamped the seal, and which one."""
 
     @property
     def stands(self) -> bool:
@@ -79,9 +82,9 @@ class Verified:
         state = (
             "valid" if self.stands else "CHANGED: " + ", ".join(self.changed) if self.sealed else "not sealed"
         )
-        return f"Round {self.round}: {state}" + (
-            f"; {counted(self.purged, 'posts')} purged" if self.purged else ""
-        )
+        stamped = f"; stamped {self.stamped}" if self.stamped and self.stands else ""
+        purged = f"; {counted(self.purged, 'posts')} purged" if self.purged else ""
+        return f"Round {self.round}: {state}{stamped}{purged}"
 
     def to_dict(self) -> dict[str, Any]:
         """As `covmis round verify --json` prints it."""
@@ -91,6 +94,7 @@ class Verified:
             "stands": self.stands,
             "changed": list(self.changed),
             "purged": self.purged,
+            "stamped": self.stamped,
         }
 
 
@@ -174,8 +178,13 @@ def verify(
     return Verified(number, True, tuple(changed), len(gone))
 
 
-def verify_chain(rounds: Sequence[RoundFolder]) -> list[Verified]:
-    """Check all seals in order, each against the previous one. Unsealed rounds are reported as such."""
+def verify_chain(
+    rounds: Sequence[RoundFolder], authorities: Path | None = None, *, quick: bool = False
+) -> list[Verified]:
+    """Check all seals in order, each against the previous one, and their time stamps. Unsealed rounds are reported as such.
+
+    `quick`: signatures of time stamps are not verified, for which OpenSSL is needed.
+    """
     checks = []
     previous = {""}
     for round_ in rounds:
@@ -185,10 +194,35 @@ def verify_chain(rounds: Sequence[RoundFolder]) -> list[Verified]:
         kept = [str(content.get("seal", "")) for content in _replaced_seals(round_)]
         replaces = kept[-1] if kept else ""
         check = verify(sealed, _contents(round_), previous=previous, replaces=replaces, number=round_.number)
-        before = tuple(_changed_before(round_, previous))
-        checks.append(replace(check, sealed=check.sealed or bool(before), changed=(*check.changed, *before)))
+        stamped, restamped = _stamped(round_.folder, sealed, authorities, quick=quick)
+        before = (*restamped, *_changed_before(round_, previous, authorities, quick=quick))
+        checks.append(
+            replace(
+                check,
+                sealed=check.sealed or bool(before),
+                changed=(*check.changed, *before),
+                stamped=stamped,
+            )
+        )
         previous = {*kept, str(sealed["seal"])} if sealed else set(kept) or {""}
     return checks
+
+
+def _stamped(
+    folder: Path, sealed: Mapping[str, Any] | None, authorities: Path | None, *, quick: bool
+) -> tuple[str, tuple[str, ...]]:
+    """Return when the seal in this folder was stamped, and what is wrong with the time stamp."""
+    if not (folder / OF_SEAL).exists():
+        return "", ()
+    if sealed is None:
+        return "", ("the seal that was stamped is not there",)
+    digest = str(sealed.get("seal", ""))
+    if quick:
+        return "", () if anchors.may_be_of(folder / OF_SEAL, digest) else (
+            "the time stamp is of another seal",
+        )
+    passed, told = anchors.checked(folder / OF_SEAL, digest, authorities)
+    return (told, ()) if passed else ("", (f"the time stamp ({told})",))
 
 
 def seal_round(rounds: Sequence[RoundFolder], round_: RoundFolder, *, undecided: Sequence[str]) -> Seal:
@@ -254,6 +288,7 @@ def reopen(round_: RoundFolder, items: Sequence[str], reason: str, *, now: str) 
     about = msgspec.structs.replace(round_.about, reopened=[*earlier[:-1], entry])
     reopened = replace(round_, about=about)
     write_about(reopened)
+    storage.remove(round_.folder / OF_SEAL)
     # Last: if interrupted before this, the round is still sealed and the same call can be repeated.
     storage.remove(round_.folder / "seal.json")
     return reopened
@@ -267,7 +302,9 @@ def _replaced_seals(round_: RoundFolder) -> list[dict[str, Any]]:
     return [read_json(path) if path.exists() else {} for path in paths]
 
 
-def _changed_before(round_: RoundFolder, previous: Collection[str]) -> list[str]:
+def _changed_before(
+    round_: RoundFolder, previous: Collection[str], authorities: Path | None, *, quick: bool
+) -> list[str]:
     """Report changes to what the round's earlier seals cover."""
     changed: list[str] = []
     replaces = ""
@@ -288,7 +325,8 @@ def _changed_before(round_: RoundFolder, previous: Collection[str]) -> list[str]
             replaces=replaces,
             number=round_.number,
         )
-        changed += [f"{what} (under the seal {sealed['seal'][:12]})" for what in check.changed]
+        _, restamped = _stamped(place, sealed, authorities, quick=quick)
+        changed += [f"{what} (under the seal {sealed['seal'][:12]})" for what in (*check.changed, *restamped)]
         replaces = str(sealed["seal"])
     return changed
 

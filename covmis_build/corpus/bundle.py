@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from covmis_build import storage
+from covmis_build.anchors import OF_SEAL
 from covmis_build.children import in_child
 from covmis_build.errors import InputError, doubted
 from covmis_build.files import frames
@@ -53,10 +54,11 @@ ROUND_FILES = (
     "guideline.md",
     "report.json",
     "seal.json",
+    OF_SEAL,
     "frame.parquet",
     "population.parquet",
 )
-SEALED_FILES = ("guideline.md", "decisions.parquet", "report.json", "seal.json")
+SEALED_FILES = ("guideline.md", "decisions.parquet", "report.json", "seal.json", OF_SEAL)
 """Files that a reopened round keeps from an earlier seal."""
 ROUND_TABLES = ("items.parquet", "labels.parquet", "decisions.parquet")
 """Tables of a round, which are included without texts and remarks."""

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from covmis_build import storage
+from covmis_build import anchors, storage
+from covmis_build.anchors import OF_ROOT
 from covmis_build.corpus import (
     card,
     citation,
@@ -153,8 +154,15 @@ def write_release(
     for name, content in texts_of.items():
         if PLACE in content:
             storage.write_text(folder / name, content.replace(PLACE, root))
+    _keep_stamp(folder / OF_ROOT, root)
     storage.write_text(folder / CHECKSUMS, checksums(folder))
     return numbers
+
+
+def _keep_stamp(path: Path, root: str) -> None:
+    """Delete a time stamp of another root hash."""
+    if path.exists() and not anchors.may_be_of(path, root):
+        storage.remove(path)
 
 
 def release_hashes(folder: Path, root: str) -> dict[str, str]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from covmis_build import __version__
+from covmis_build import __version__, anchors
+from covmis_build.anchors import OF_ROOT
 from covmis_build.corpus import signature
 from covmis_build.corpus.bundle import (
     CORPUS,
@@ -75,7 +77,7 @@ def _refuse_odd(folder: Path) -> None:
     frames.check({str(path): path for path in folder.rglob("*.parquet") if path.is_file()})
 
 
-def check_release(folder: Path, signers: Path | None = None) -> list[Check]:
+def check_release(folder: Path, signers: Path | None = None, authorities: Path | None = None) -> list[Check]:
     """Check the files against checksums.txt, the corpus's formats against each other, and its rows."""
     sums = folder / CHECKSUMS
     if not sums.is_file():
@@ -87,7 +89,7 @@ def check_release(folder: Path, signers: Path | None = None) -> list[Check]:
     wrong = [name for name, digest in listed.items() if _digest(folder / name) != digest]
     there = {path.relative_to(folder).as_posix() for path in folder.rglob("*")}
     known = {*listed} & {*ALWAYS, *SOMETIMES}
-    extra = sorted(there - known - {HUGGING_FACE, CHECKSUMS, SIGNATURE})
+    extra = sorted(there - known - {HUGGING_FACE, CHECKSUMS, SIGNATURE, OF_ROOT})
     plain = "".join(f"{digest}  {name}\n" for name, digest in sorted(listed.items()))
     lacking = sorted({*ALWAYS, FACTS} - there) if (folder / FACTS).is_file() else []
     checks = [
@@ -114,7 +116,7 @@ def check_release(folder: Path, signers: Path | None = None) -> list[Check]:
     if not corpora:
         return checks
     corpus = next(iter(corpora.values()))
-    return checks + check_corpus(corpus) + _check_root(folder) + check_by_recount(folder, corpus)
+    return checks + check_corpus(corpus) + _check_root(folder, authorities) + check_by_recount(folder, corpus)
 
 
 def check_corpus(corpus: pd.DataFrame) -> list[Check]:
@@ -168,8 +170,8 @@ def _root_of_files(folder: Path, facts: ReleaseFacts) -> tuple[str, list[str], s
     return root, [], EVERY_BYTE
 
 
-def _check_root(folder: Path) -> list[Check]:
-    """Check the root hash in facts and card against the files."""
+def _check_root(folder: Path, authorities: Path | None) -> list[Check]:
+    """Check the root hash in facts and card against the files, and its time stamp."""
     if not (folder / FACTS).is_file() and not any(
         (folder / name).exists() for name in (CRATE, "datapackage.json")
     ):
@@ -197,7 +199,41 @@ def _check_root(folder: Path) -> list[Check]:
             named and not differ,
             f"{root}, {facts.sealed_rounds}; {covers}" if named and not differ else told,
         ),
+        *_check_stamp(folder, root, authorities),
     ]
+
+
+def _check_stamp(folder: Path, root: str, authorities: Path | None) -> list[Check]:
+    """Check the time stamp of the root hash, which a release can have, and must have if authorities are named."""
+    there = (folder / OF_ROOT).is_file()
+    if not there and authorities is None:
+        return []
+    passed, detail = (
+        anchors.checked(folder / OF_ROOT, root, authorities) if there else (False, "there is none")
+    )
+    return [Check("an authority stamped the root hash", passed, detail)]
+
+
+def check_kept(folder: Path, kept: Path, authorities: Path | None) -> Check:
+    """Check that a time stamp which somebody kept is of this release or bundle, or of a seal in it."""
+    path = folder / BUNDLE if folder.is_dir() else folder
+    hashes = set()
+    if folder.is_dir():
+        with doubted(folder / FACTS):
+            facts = from_json((folder / FACTS).read_bytes())
+        hashes |= {_root_of_files(folder, facts)[0], *(round_.seal for round_ in facts.rounds)}
+    if path.is_file():
+        _, files = read_bundle(path)
+        hashes.add(root_of(files[MANIFEST]))
+        with doubted(path):
+            hashes |= {
+                str(json.loads(data)["seal"]) for name, data in files.items() if name.endswith("/seal.json")
+            }
+    stamped = anchors.read(kept)
+    passed, detail = anchors.checked(kept, stamped.hash, authorities)
+    if stamped.hash not in hashes:
+        passed, detail = False, f"none has the hash {stamped.hash}, which was there at {stamped.sentence}"
+    return Check(f"{kept.name} is the time stamp of this release or of one of its seals", passed, detail)
 
 
 def check_cited(folder: Path, root: str, paper: Path | None) -> list[Check]:

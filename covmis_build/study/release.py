@@ -10,7 +10,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from covmis_build import __version__
+from covmis_build import __version__, anchors
+from covmis_build.anchors import OF_ROOT
 from covmis_build.annotation import round_folder
 from covmis_build.annotation.newest import later_rounds
 from covmis_build.annotation.report_files import renew_summary
@@ -139,6 +140,7 @@ def release(
     bundle: bool = False,
     deposit: bool = False,
     sign: Path | str | None = None,
+    anchor: str = "",
     run: bool = False,
     progress: Progress = silent,
 ) -> Released:
@@ -199,6 +201,9 @@ def release(
         )
         if sign is not None:
             signature.sign(study.places.release, Path(sign))
+        if anchor:
+            root = release_facts.from_json((study.places.release / RELEASE_FACTS).read_bytes()).root
+            anchors.stamp(study.places.release / OF_ROOT, root, anchor)
         upload = make_deposit(study.places.release, study.places.deposit) if deposit else None
     return Released(
         study.places,

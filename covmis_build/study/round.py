@@ -560,13 +560,21 @@ class Round(Result):
 
         return agreement_of(self.items, self.labels, self.folder.scheme)
 
-    def seal(self) -> Seal:
+    def seal(
+        self,
+        *,
+        anchor: Annotated[
+            str, About("Have this time-stamping authority stamp the seal (RFC 3161).", metavar="URL")
+        ] = "",
+    ) -> Seal:
         """Close a finished round and record its hashes.
 
-        Fails if a post has no final label. Safe to repeat.
+        Fails if a post has no final label. Safe to repeat; --anchor also stamps a seal that is there.
 
         Example: covmis round seal
         """
+        from covmis_build import anchors
+        from covmis_build.anchors import OF_SEAL
         from covmis_build.annotation.gold import undecided_items, write_decisions
         from covmis_build.annotation.seal import seal_round
 
@@ -579,6 +587,8 @@ class Round(Result):
             seal = seal_round(rounds, self.folder, undecided=undecided_items(self.items, decisions))
             if self.folder.kind == record.RoundKind.RELABEL:
                 self._report()  # these labels count from now on
+            if anchor:
+                anchors.stamp(self.folder.folder / OF_SEAL, seal.seal, anchor)
             return seal
 
     def reopen(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from covmis_build import storage
@@ -18,8 +19,6 @@ from covmis_build.report.result import Result
 from covmis_build.study.label_studio import compare_rounds
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from covmis_build.annotation.channels.label_studio.projects import Compared
     from covmis_build.annotation.merging import Merged
     from covmis_build.annotation.progress import Progress
@@ -53,11 +52,14 @@ class VerifiedRounds(Result):
             raise CheckFailed(f"sealed rounds that changed: {', '.join(broken)}")
 
 
-def verify_rounds(study: OfStudy, *, label_studio: bool = False) -> VerifiedRounds:
+def verify_rounds(
+    study: OfStudy, *, label_studio: bool = False, authorities: Path | str | None = None
+) -> VerifiedRounds:
     """See `Study.verify_rounds`."""
     places = study.places
     kinds = (RoundKind.STANCE, RoundKind.RELABEL, RoundKind.RECALL)
-    checks = [check for kind in kinds for check in verify_chain(rounds_of_kind(places.rounds, kind))]
+    known = Path(authorities) if authorities is not None else None
+    checks = [check for kind in kinds for check in verify_chain(rounds_of_kind(places.rounds, kind), known)]
     there = compare_rounds(study, every_round(places.rounds)) if label_studio else None
     return VerifiedRounds(checks, there)
 

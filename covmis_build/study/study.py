@@ -867,6 +867,12 @@ class Study:
         label_studio: Annotated[
             bool, About("Also count labels on Label Studio that differ from the record.")
         ] = False,
+        authorities: Annotated[
+            Path | str | None,
+            About(
+                "Certificates (PEM): one of these authorities must have made the time stamps.", metavar="FILE"
+            ),
+        ] = None,
     ) -> VerifiedRounds:
         """Check that sealed rounds are unchanged.
 
@@ -874,7 +880,7 @@ class Study:
         """
         from covmis_build.study.rounds import verify_rounds
 
-        return verify_rounds(self, label_studio=label_studio)
+        return verify_rounds(self, label_studio=label_studio, authorities=authorities)
 
     def merge(
         self,
@@ -1131,6 +1137,10 @@ class Study:
         sign: Annotated[
             Path | str | None, About("Sign the checksums with this SSH key.", metavar="KEY")
         ] = None,
+        anchor: Annotated[
+            str,
+            About("Have this time-stamping authority stamp the root hash (RFC 3161).", metavar="URL"),
+        ] = "",
         run: Rebuild = False,
         progress: Progress = silent,
     ) -> Released:
@@ -1145,7 +1155,16 @@ class Study:
         """
         from covmis_build.study.release import release
 
-        return release(self, text=text, bundle=bundle, deposit=deposit, sign=sign, run=run, progress=progress)
+        return release(
+            self,
+            text=text,
+            bundle=bundle,
+            deposit=deposit,
+            sign=sign,
+            anchor=anchor,
+            run=run,
+            progress=progress,
+        )
 
     def check_release(self) -> CheckedRelease:
         """Compare data/release with the study as it is now; write nothing. Exit code 1 if they differ."""

@@ -7,7 +7,7 @@ import math
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -34,7 +34,14 @@ from covmis_build.corpus.recount import CLOSE, Check, read_beside
 from covmis_build.corpus.release import make_corpus, with_weights
 from covmis_build.corpus.release_facts import from_json
 from covmis_build.corpus.resources import MISINFORMATION, PAIRS, SPLITS, WEIGHTS
-from covmis_build.corpus.verify import bundled_corpus, check_bundle, check_cited, check_corpus, check_release
+from covmis_build.corpus.verify import (
+    bundled_corpus,
+    check_bundle,
+    check_cited,
+    check_corpus,
+    check_kept,
+    check_release,
+)
 from covmis_build.errors import CheckFailed, InputError, doubted
 from covmis_build.evaluation.split import release_splits
 from covmis_build.keyed import uniform
@@ -119,6 +126,17 @@ def verify(
         Path | str | None,
         About("Allowed signers (man ssh-keygen): one of them must have signed it.", metavar="FILE"),
     ] = None,
+    anchor: Annotated[
+        Path | str | None,
+        About(
+            "A time stamp that somebody kept: it must be of this root hash, or of a seal in the release.",
+            metavar="FILE",
+        ),
+    ] = None,
+    authorities: Annotated[
+        Path | str | None,
+        About("Certificates (PEM): one of these authorities must have made its time stamps.", metavar="FILE"),
+    ] = None,
     study: Path | str | None = None,
 ) -> VerifiedFile:
     """Check a release or reproduction package.
@@ -126,22 +144,31 @@ def verify(
     Example: covmis verify data/release/bundle.zip
     """
     path = Path(file) if file is not None else open_study(study).places.release
-    signers = Path(signers) if signers is not None else None
+    named = (Path(each) if each is not None else None for each in (paper, signers, anchor, authorities))
+    wanted = Wanted(root, *named)
     if not path.exists():
         raise InputError("is not there", file=path, remedy="Name a corpus, or make one with `covmis release`")
     try:
-        checks = in_child(
-            _all_checks, path, signers, root, Path(paper) if paper is not None else None, memory=MEMORY
-        )
+        checks = in_child(_all_checks, path, wanted, memory=MEMORY)
     except InputError as error:
         raise error.at(path) from None
     return VerifiedFile(path, checks)
 
 
-def _all_checks(path: Path, signers: Path | None, root: str, paper: Path | None) -> list[Check]:
+class Wanted(NamedTuple):
+    """What users know about a release from elsewhere."""
+
+    root: str = ""
+    paper: Path | None = None
+    signers: Path | None = None
+    anchor: Path | None = None
+    authorities: Path | None = None
+
+
+def _all_checks(path: Path, wanted: Wanted) -> list[Check]:
     """Run all checks. The files are foreign: they are read in a child process."""
-    checks = _checks(path, signers)
-    if root or paper is not None:
+    checks = _checks(path, wanted)
+    if wanted.root or wanted.paper is not None or wanted.anchor is not None:
         whole = path.parent if path.suffix != ".zip" and not path.is_dir() else path
         if whole.is_dir() and not (whole / RELEASE_FACTS).is_file():
             raise InputError(
@@ -149,29 +176,33 @@ def _all_checks(path: Path, signers: Path | None, root: str, paper: Path | None)
                 file=path,
                 remedy="Name the folder of the release, or its bundle",
             )
-        checks += check_cited(whole, root, paper)
+        checks += check_cited(whole, wanted.root, wanted.paper)
+        if wanted.anchor is not None:
+            checks.append(check_kept(whole, wanted.anchor, wanted.authorities))
     return checks
 
 
-def _checks(path: Path, signers: Path | None) -> list[Check]:
+def _checks(path: Path, wanted: Wanted) -> list[Check]:
+    authorities = wanted.authorities
     if path.suffix == ".zip":
-        return _bundle(path)
+        return _bundle(path, authorities=authorities)
     if path.is_dir() or (path.parent / CHECKSUMS).is_file():
         folder = path if path.is_dir() else path.parent
         with doubted(folder):
-            checks = check_release(folder, signers)
-        return checks + (_bundle(folder / BUNDLE, folder) if (folder / BUNDLE).is_file() else [])
+            checks = check_release(folder, wanted.signers, authorities)
+        there = (folder / BUNDLE).is_file()
+        return checks + (_bundle(folder / BUNDLE, folder, authorities) if there else [])
     return check_corpus(read_corpus(path))
 
 
-def _bundle(path: Path, release: Path | None = None) -> list[Check]:
+def _bundle(path: Path, release: Path | None = None, authorities: Path | None = None) -> list[Check]:
     try:
         with doubted(path, "holds what cannot be read"):
             manifest, files = read_bundle(path)
             checks = check_bundle(manifest, files)
             if not all(check.passed for check in checks):
                 return checks
-            return checks + _check_rounds(manifest, files, release)
+            return checks + _check_rounds(manifest, files, release, authorities)
     except InputError as error:  # about a file in the package, or in a folder that the user cannot see
         if Path(error.file) == path:
             raise
@@ -182,7 +213,9 @@ def _bundle(path: Path, release: Path | None = None) -> list[Check]:
         ) from error
 
 
-def _check_rounds(manifest: Manifest, files: Mapping[str, bytes], release: Path | None) -> list[Check]:
+def _check_rounds(
+    manifest: Manifest, files: Mapping[str, bytes], release: Path | None, authorities: Path | None
+) -> list[Check]:
     """Check the chained seals of a package's rounds, and the corpus and the card's settings against the rounds.
 
     Seals do not need texts, which a package does not contain. `release`: the folder of the package.
@@ -194,7 +227,7 @@ def _check_rounds(manifest: Manifest, files: Mapping[str, bytes], release: Path 
         rounds = all_rounds(places.rounds)
         recall = rounds_of_kind(places.rounds, RoundKind.RECALL)
         relabelled = rounds_of_kind(places.rounds, RoundKind.RELABEL)
-        checks = [*_seals_of(rounds), *_seals_of(recall), *_seals_of(relabelled)]
+        checks = [check for kind in (rounds, recall, relabelled) for check in _seals_of(kind, authorities)]
         if not all(check.passed for check in checks):
             return checks
         today = bundled_settings(files, places.study_toml)
@@ -460,15 +493,15 @@ def _settings(facts: ReleaseFacts, settings: Settings) -> Check:
     return Check("the card's settings are those of its rounds", not differ, ", ".join(differ))
 
 
-def _seals_of(rounds: Sequence[RoundFolder]) -> list[Check]:
-    """Return the chained seals of these rounds."""
+def _seals_of(rounds: Sequence[RoundFolder], authorities: Path | None) -> list[Check]:
+    """Return the chained seals of these rounds, and when they were stamped."""
     return [
         Check(
             f"round {round_.round} is as it was sealed"
             if round_.sealed
             else f"round {round_.round} (not sealed)",
             round_.stands or not round_.sealed,
-            ", ".join(round_.changed),
+            ", ".join(round_.changed) or (f"stamped {round_.stamped}" if round_.stamped else ""),
         )
-        for round_ in verify_chain(rounds)
+        for round_ in verify_chain(rounds, authorities)
     ]
