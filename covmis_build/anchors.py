@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 OF_ROOT, OF_SEAL = "root.tsr", "seal.tsr"
 """The time stamp of a release's root hash, and of a round's seal, next to them."""
+CONTENT = bytes.fromhex("060b2a864886f70d0109100104")
+"""Stands near the begin of every time stamp."""
 LARGEST, LONGEST = 64 << 10, 60.0
 """Maximum bytes of a time stamp, and maximum seconds of asking for it."""
 ASKED, ANSWERED, TOKEN, CERTIFICATES, SIGNER = "asked.tsq", "answer.tsr", "token.der", "all.pem", "signer.pem"

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from covmis_build.addresses import Address
+from covmis_build.anchors import CONTENT
 from covmis_build.archive.readings import is_binary
 from covmis_build.errors import InputError
 from covmis_build.files.database import SQLITE
@@ -129,7 +130,9 @@ def _of_unpacked(stream: Any, head: bytes) -> Iterator[Part]:
         decode = codecs.getincrementaldecoder("utf-32")("replace").decode
         yield from _overlapping(decode(piece).encode() for piece in iter(lambda: stream.read(PIECE), b""))
         return
-    if not why and is_binary(head):
+    if (
+        not why and is_binary(head) and CONTENT not in head[:256]
+    ):  # words in a time stamp stand there as they are
         why = "of an unknown form, searched as bytes only"
     if why:
         yield Part(unread=why)

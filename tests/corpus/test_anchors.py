@@ -7,6 +7,7 @@ import shutil
 import pytest
 
 from covmis_build import anchors
+from covmis_build.archive.traces import Traces
 from covmis_build.corpus.publish import BUNDLE
 from covmis_build.corpus.verify import check_kept
 from covmis_build.errors import BrokenSeal, InputError, ServiceError
@@ -30,6 +31,7 @@ def test_a_time_stamp_is_verified_without_a_network(authority, tmp_path) -> None
     kept = tmp_path / anchors.OF_ROOT
     told = anchors.stamp(kept, HASH, authority.address)
     assert (told.hash, told.by) == (HASH, "CN=Time stamps of tests,O=Tests")
+    assert Traces(["x:1252934402983700001"]).of_file(kept).unread == (), "a purge need not name it"
     asked = len(authority.requests)
     assert bytes.fromhex(HASH) in authority.requests[-1].body
     assert anchors.checked(kept, HASH, authority.certificate) == (True, told.sentence)
