@@ -49,16 +49,17 @@ def cell_of(at: Sequence[int], between: str = "/") -> Callable[[Sequence[str]], 
 
 
 def addresses(cell: str, separator: str = "") -> list[str]:
-    """Return the URLs in a cell: a JSON or Python list, or separated by blanks, bars, or commas before `http`."""
+    """Return the URLs in a cell: a JSON or Python list or object, or separated by blanks, bars, or commas before `http`.
+
+    >>> addresses('{"https://t.co/a": "https://example.org/long"}'), addresses('[{"expanded_url": "https://example.org"}]')
+    (['https://example.org/long'], ['https://example.org'])
+    """
     if separator:
         parts = cell.split(separator)
     elif _ADDRESS.fullmatch(cell):
         return [cell]
-    elif cell.startswith("[") and (listed := _listed(cell)) is not None:
-        parts = [
-            str(link.get("expanded_url") or link.get("url") or "") if isinstance(link, dict) else str(link)
-            for link in listed
-        ]
+    elif cell.startswith(("[", "{")) and (listed := _listed(cell)) is not None:
+        parts = [_of_link(link) for link in listed]
     else:
         parts = re.split(r"[\s|]+|[,;]\s*(?=https?://)", cell)
     return list(dict.fromkeys(filter(None, (_with_scheme(part.strip()) for part in parts))))
@@ -83,7 +84,13 @@ def _with_scheme(part: str) -> str:
     return f"https://{bare}" if _BARE_ADDRESS.fullmatch(bare) else ""
 
 
+def _of_link(link: object) -> str:
+    """Return the URL of an element of a list."""
+    return str(link.get("expanded_url") or link.get("url") or "" if isinstance(link, dict) else link)
+
+
 def _listed(cell: str) -> list[object] | None:
+    """Return the elements of a list, or of an object: one link, or long URLs by their short ones."""
     for read in (json.loads, ast.literal_eval):
         try:
             listed = read(cell)
@@ -91,4 +98,6 @@ def _listed(cell: str) -> list[object] | None:
             continue
         if isinstance(listed, list):
             return listed
+        if isinstance(listed, dict):
+            return [listed] if _of_link(listed) else list(listed.values())
     return None

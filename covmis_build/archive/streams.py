@@ -131,8 +131,9 @@ def kind_of(head: bytes, name: str, forms: Sequence[PostForm] = ()) -> str:
 
 
 def _is_frame(start: bytes, forms: Sequence[PostForm]) -> bool:
-    """True if JSON is the rows of a data frame and no known post format."""
+    """True if JSON is the rows of a data frame: of no known form, and without lists of posts in its rows."""
     from covmis_build.archive import columns, formats
+    from covmis_build.archive.formats import nested
     from covmis_build.files import json_rows
 
     if start[:1] == b"[":
@@ -144,7 +145,7 @@ def _is_frame(start: bytes, forms: Sequence[PostForm]) -> bool:
             return columns.looks_like_posts(json_rows.table_of(row).header)
     if not isinstance(row, dict) or formats.with_own(forms).form_of(row):
         return False
-    return json_rows.is_row(row) and columns.looks_like_posts(row)
+    return json_rows.is_row(row) and (columns.looks_like_posts(row) or not nested.key_of(row))
 
 
 def _first_element(start: bytes) -> Any:

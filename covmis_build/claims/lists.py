@@ -47,7 +47,7 @@ _MONTH = rf"(?P<month>{'|'.join(MONTHS)})[a-z]*\.?"
 _FORMS = tuple(
     re.compile(form, re.IGNORECASE)
     for form in (
-        r"\s*(?P<year>\d{4})-(?P<number>\d\d?)-(?P<day>\d\d?)(?:[T\s].*)?\s*",
+        r"\s*(?P<year>\d{4})([-/.])(?P<number>\d\d?)\2(?P<day>\d\d?)(?:[T\s].*)?\s*",
         rf"(?:.*\b)?{_MONTH}\s+(?P<day>\d\d?)(?:st|nd|rd|th)?,?\s+(?P<year>\d{{4}})\b.*",
         rf"(?:.*\b)?(?P<day>\d\d?)(?:st|nd|rd|th)?[\s-]+{_MONTH},?[\s-]+(?P<year>\d{{4}}|\d\d)\b.*",
     )
@@ -454,8 +454,8 @@ def _csv_claims(path: Path, *, strict: bool) -> list[Claim]:
 def days_of(values: Sequence[str]) -> list[str]:
     """Convert each value to an ISO day, empty if invalid. A value above 12 shows whether the day or the month is first.
 
-    >>> days_of([" June 15th  2018", "on Wednesday, October 30th, 2019", "2020-03-01T10:00:00Z", "soon"])
-    ['2018-06-15', '2019-10-30', '2020-03-01', '']
+    >>> days_of([" June 15th  2018", "on Wednesday, October 30th, 2019", "2020-03-01T10:00:00Z", "2020/3/1", "soon"])
+    ['2018-06-15', '2019-10-30', '2020-03-01', '2020-03-01', '']
     >>> days_of(["03/04/2020", "25/04/2020"]), days_of(["03/04/2020"])
     (['2020-04-03', '2020-04-25'], [''])
     """

@@ -21,7 +21,7 @@ POSTS = {
              "selftext", "title", "tweet", "comment", "posttext", "statusmessage", "正文", "微博正文",
              "texto", "mensaje", "mensagem", "contenido", "conteúdo", "conteudo", "texte", "contenu", "nachricht", "inhalt", "testo", "messaggio", "текст", "النص"),
     "created_at": ("createdat", "createdutc", "date", "datepublished", "datetime", "timestamp", "timestamputc", "time", "published",
-                   "publishedat", "postcreated", "dateutc", "tweetcreated", "tweetcreatedat", "posted", "postedat", "messagetime", "createdtime", "statuspublished", "发布时间",
+                   "publishedat", "postcreated", "dateutc", "tweetcreated", "tweetcreatedat", "tweetdate", "tweettime", "posted", "postedat", "messagetime", "createdtime", "statuspublished", "发布时间",
                    "fecha", "fechahora", "fechapublicación", "fechapublicacion", "datahora", "datapublicação", "datapublicacao", "datepublication", "datum", "дата", "التاريخ", "data"),
     "language": ("lang", "language", "languageguess", "langs", "idioma", "langue", "sprache", "lingua", "язык"),
     "urls": ("links", "urls", "outlinks", "expandedurls", "entitiesurls", "link", "statuslink", "enlace", "enlaces", "lien", "liens"),

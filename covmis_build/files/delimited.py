@@ -94,8 +94,9 @@ def _texts_in_lines(opened: Open, encoding: str, note: str) -> Table:
     return Table("one text a line", ["text"], rows, [note] if note else [], begins=1)
 
 
-LOOKED_AT, MANY_ROWS, CONSISTENT = 1000, 0.9, 3
-"""Lines that choose the separator, the share of rows that must have the same number of cells, and the fewest rows that tell."""
+LOOKED_AT, MANY_ROWS, HALF, CONSISTENT = 1000, 0.9, 0.5, 3
+"""Lines that choose the separator, the share of rows that must have the same number of cells, the share below which a table has
+one column if its first line has no separator, and the fewest rows that tell."""
 
 
 def separator_of(text: str) -> str:
@@ -103,6 +104,8 @@ def separator_of(text: str) -> str:
 
     >>> separator_of('"Posted, at\nnight";text\n1;2\n')
     ';'
+    >>> separator_of("comment\nno, never\nyes\nwell, yes, and no\n")
+    '\t'
     >>> separator_of("1\ta, b, and c\tFAVOR\n2\td\tNONE\n3\te, f\tNONE\n")
     '\t'
     """
@@ -115,7 +118,12 @@ def separator_of(text: str) -> str:
         _refuse_rivals(lines, first, fits)
         return first
     best = max(SEPARATORS, key=lambda sign: fits[sign])
-    return best if fits[best] >= MANY_ROWS else first
+    if fits[best] >= MANY_ROWS:
+        return best
+    head = text[:HEADER].lstrip().split("\n", 1)[0]
+    no_sign = "\t" not in text and not any(sign in head for sign in SEPARATORS)
+    one_column = no_sign and len(lines) > CONSISTENT and fits[best] < HALF
+    return "\t" if one_column else first
 
 
 def _separator_of_first_line(text: str) -> str:
@@ -178,7 +186,7 @@ class _Lines:
             self.form, self.header, self.first = "no header", [*names, *further], 1
             return
         if switches.header is False:
-            self.header, self.first = [str(at) for at in range(1, len(first[0]) + 1)], 1
+            self.header, self.first = [str(at) for at in range(1, widest + 1)], 1
             self.form = f"{_called(separator)} without a header"
             return
         if not switches.header_line and len(first[0]) == 1 and _is_id(first[0][0]):
@@ -194,7 +202,7 @@ class _Lines:
         self.above = switches.header_line - 1 if switches.header_line else header_line(first)
         self.notes = above_header(first[: self.above])
         self.header, self.first = [name.strip() for name in first[self.above]], self.above + 2
-        self.form = f"CSV with {_called(separator)}"
+        self.form = f"CSV with {_called(separator) if len(self.header) > 1 else 'one column'}"
         self.form += "" if encoding.startswith("utf-8") else f", {encoding}"
 
     @contextmanager

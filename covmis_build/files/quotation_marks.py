@@ -1,6 +1,6 @@
 """Detect whether a table's quotation marks quote cells, or are characters of its texts.
 
-Programs that separate cells by tabs often do not quote: `1<tab>"No!" she said`. If parsed as quoted, such a cell has no
+Programs that separate cells by tabs or bars often do not quote: `1<tab>"No!" she said`. If parsed as quoted, such a cell has no
 end, or silently includes the rows below up to the next quotation mark.
 """
 
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 TWICE = (
     'A quotation mark inside a quoted cell must be doubled (in R: qmethod = "double"); '
-    "between tabs marks may quote nothing, where every line has all cells"
+    "between tabs or bars marks may quote nothing, where every line has all cells"
 )
-_QUOTED = re.compile(r'"[^"\t]*"(?:\t"[^"\t]*")*')
+_QUOTED = {sign: re.compile(rf'"[^"{sign}]*"(?:{re.escape(sign)}"[^"{sign}]*")*') for sign in ("\t", "|")}
+"""A first line whose cells are all quoted, by the separators between which programs often quote nothing."""
 
 
 def are_literal(lines: Callable[[], Iterable[str]], separator: str) -> bool:
@@ -31,13 +32,13 @@ def are_literal(lines: Callable[[], Iterable[str]], separator: str) -> bool:
     >>> are_literal(lambda: ['id\tby\ttext\n', '1\ta\t"No\n', 'and no"\n'], "\t")
     False
     """
-    if separator != "\t":
+    if separator not in _QUOTED:
         return False
-    told = _findings(lines())
-    if told.tabs < 1:
+    told = _findings(lines(), separator)
+    if told.separators < 1:
         return False
     if told.odd_line:
-        _refuse_rows_in_a_row(lines(), told)
+        _refuse_rows_in_a_row(lines(), told, separator)
         return False
     reader = csv.reader(lines(), delimiter=separator, strict=True)
     try:
@@ -47,45 +48,46 @@ def are_literal(lines: Callable[[], Iterable[str]], separator: str) -> bool:
 
 
 class _Findings(NamedTuple):
-    """Findings about a file's quotation marks; `tabs` of the first line, none if its cells are quoted."""
+    """Findings about a file's quotation marks; `separators` of the first line, none if its cells are quoted."""
 
-    tabs: int
+    separators: int
     marked: bool
     odd_line: int = 0
-    """The first line with another number of tabs."""
-    odd_tabs: int = 0
+    """The first line with another number of separators."""
+    odd_separators: int = 0
 
 
-def _findings(lines: Iterable[str]) -> _Findings:
-    marked, tabs = False, -1
+def _findings(lines: Iterable[str], separator: str) -> _Findings:
+    marked, first = False, -1
     for number, line in enumerate(lines, start=1):
-        if tabs < 0 and _QUOTED.fullmatch(line.strip()):
+        if first < 0 and _QUOTED[separator].fullmatch(line.strip()):
             return _Findings(0, marked)
         marked = marked or '"' in line
-        tabs = line.count("\t") if tabs < 0 else tabs
-        if line.count("\t") != tabs and line.strip():
-            return _Findings(tabs, marked, number, line.count("\t"))
-    return _Findings(tabs, marked)
+        here = line.count(separator)
+        first = here if first < 0 else first
+        if here != first and line.strip():
+            return _Findings(first, marked, number, here)
+    return _Findings(first, marked)
 
 
-def _refuse_rows_in_a_row(lines: Iterable[str], told: _Findings) -> None:
+def _refuse_rows_in_a_row(lines: Iterable[str], told: _Findings, separator: str) -> None:
     """Refuse lines that are complete rows but would be joined if marks quote, because either could be meant."""
     whole: list[bool] = []
 
     def seen() -> Iterator[str]:
         for line in lines:
-            whole.append(line.count("\t") == told.tabs)
+            whole.append(line.count(separator) == told.separators)
             yield line
 
     try:
-        for number, _ in enumerate(csv.reader(seen(), delimiter="\t", strict=True), start=1):
+        for number, _ in enumerate(csv.reader(seen(), delimiter=separator, strict=True), start=1):
             if len(whole) > 1 and sum(whole) > 1:
                 raise InputError(
                     f"is one row with {counted(len(whole), 'lines')} if quotation marks quote cells, and "
                     f"{counted(sum(whole), 'rows')} if they are parts of the texts",
                     row=number,
                     remedy="If they quote, save it with commas between cells. If they are signs, every line needs all "
-                    f"cells: line {told.odd_line:,} has {told.odd_tabs + 1:,}, not {told.tabs + 1:,}",
+                    f"cells: line {told.odd_line:,} has {told.odd_separators + 1:,}, not {told.separators + 1:,}",
                 )
             whole.clear()
     except csv.Error:

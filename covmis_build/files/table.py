@@ -18,7 +18,7 @@ from covmis_build.errors import InputError, counted
 from covmis_build.files.columns import is_known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 MOST_COLUMNS = 16_384
 """Maximum number of columns, as in spreadsheets."""
@@ -256,32 +256,54 @@ NO_NAME = re.compile(r"^\d{9,}$|\d\d:\d\d|\d{4}[-/.年]\d{1,2}[-/.月]\d{1,2}")
 
 
 def one_of_each_name(table: Table) -> Table:
-    """Refuse two columns of the same name that differ; of equal ones the first is kept."""
+    """Refuse two columns of the same name that differ, unless no kind of table uses it; of equal ones the first is kept."""
     by_name: dict[str, list[int]] = {}
     for at, name in enumerate(table.header):
         by_name.setdefault(name, []).append(at)
-    places = [own for name, own in by_name.items() if name and len(own) > 1]
+    places = {name: own for name, own in by_name.items() if name and len(own) > 1}
     if not places:
         return table
+    differing = _differing(table, places)
+    is_header = any(map(is_known, table.header))
+    for name, number in differing.items():
+        if is_known(name) or not is_header:
+            raise _two_columns(table.header, places[name], number)
+        for at in places.pop(name)[1:]:
+            table.header[at] = f"{name} ({letters(at + 1)})"
+    if differing:
+        again = ", ".join(f"'{name}'" for name in differing)
+        table.notes.append(f"columns of one name that differ have their letter behind it: {again[:100]}")
+    return _without(table, places) if places else table
+
+
+def _differing(table: Table, places: Mapping[str, Sequence[int]]) -> dict[str, int]:
+    """Return the first row in which columns of one name differ, by their name."""
+    rows = dict[str, int]()
     for number, cells, _ in table.rows():
-        for first, *others in places:
-            if any(cells[at] != cells[first] for at in others):
-                columns = " and ".join(letters(at + 1) for at in (first, *others))
-                raise InputError(
-                    f"the two columns called '{table.header[first]}' ({columns}) differ",
-                    row=number,
-                    remedy="Rename or remove one"
-                    + (
-                        "; or the first line is no header: header = false (columns are then called 1, 2, …)"
-                        if is_no_header(table.header)
-                        else ""
-                    ),
-                )
-    dropped = {at for _, *others in places for at in others}
+        for name, (first, *others) in places.items():
+            if name not in rows and any(cells[at] != cells[first] for at in others):
+                rows[name] = number
+        if len(rows) == len(places):
+            break
+    return rows
+
+
+def _two_columns(header: Sequence[str], places: Sequence[int], row: int) -> InputError:
+    columns = " and ".join(letters(at + 1) for at in places)
+    or_else = "; or the first line is no header: header = false (columns are then called 1, 2, …)"
+    return InputError(
+        f"the two columns called '{header[places[0]]}' ({columns}) differ",
+        row=row,
+        remedy="Rename or remove one" + or_else * is_no_header(header),
+    )
+
+
+def _without(table: Table, places: Mapping[str, Sequence[int]]) -> Table:
+    """Return the table without the second and further columns of these names."""
+    dropped = {at for _, *others in places.values() for at in others}
     kept = [at for at in range(len(table.header)) if at not in dropped]
     rows = table.rows
-    again = ", ".join(table.header[first] for first, *_ in places)
-    table.notes.append(f"columns that stand twice, with the same cells, read once: {again[:100]}")
+    table.notes.append(f"columns that stand twice, with the same cells, read once: {', '.join(places)[:100]}")
     table.header = [table.header[at] for at in kept]
     table.rows = lambda: (
         Row(number, [cells[at] for at in kept], problem) for number, cells, problem in rows()
