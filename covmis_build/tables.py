@@ -135,6 +135,23 @@ def frame_of(given: Any) -> pd.DataFrame:
         raise InputError(f"this is no table: {error}", remedy=remedy) from None
 
 
+def with_frames(given: Any) -> Any:
+    """Return what was given, with frames of polars, Arrow or DuckDB as DataFrames: itself, or in a dict or list.
+
+    >>> with_frames({"mine": pa.table({"label": ["favor"]})})["mine"].columns.tolist(), with_frames(["favor"])
+    (['label'], ['favor'])
+    """
+    import pandas as pd
+
+    if isinstance(given, dict):
+        return {name: with_frames(value) for name, value in given.items()}
+    if isinstance(given, list | tuple):
+        return type(given)(map(with_frames, given)) if any(isinstance(one, Frame) for one in given) else given
+    if isinstance(given, Frame) and not isinstance(given, pd.Series):
+        return frame_of(given)
+    return given
+
+
 def in_order_of(first: Any, given: Any, what: str) -> Any:
     """Return values in the order of the first ones if both have ids (Series index, dict keys); otherwise unchanged.
 

@@ -26,6 +26,7 @@ from covmis_build.evaluation.label_files import (
 from covmis_build.evaluation.times import moments
 from covmis_build.files.columns import CLAIM_OF_ITEM, IDS, column_of
 from covmis_build.files.reading import SUFFIXES
+from covmis_build.tables import with_frames
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -188,6 +189,7 @@ def gold_and_systems(
                 f"{what} = {labels} is no labels",
                 remedy="Give a file, a DataFrame, a Series, a dict or a list",
             )
+    gold, systems = with_frames(gold), with_frames(systems)
     table = _table(gold, "gold", id or "", label or "", predicted=False)
     of_pairs = id if id and "," in id else ""
     names = Names(map or {})

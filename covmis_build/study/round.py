@@ -236,7 +236,11 @@ class Round(Result):
         from covmis_build.study import label_studio
         from covmis_build.study.admit import check_admitted
 
+        from covmis_build.tables import Frame
+
         self._refuse_checks()
+        if isinstance(files, Frame):
+            raise InputError("pull takes returned files", remedy="A frame: import_labels(frame, yes=True)")
         named = [Path(path) for path in ([files] if isinstance(files, Path | str) else files)]
         if self.sealed and not named and label_studio.used_by(self.folder):
             return self._compared()

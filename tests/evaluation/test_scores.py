@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -394,6 +395,9 @@ def test_frames_are_scored_as_lists_are() -> None:
     pd.testing.assert_frame_equal(score(corpus, said, **named, **options), plain)
     by_name = {name: said[["item_id", name]].rename(columns={name: "prediction"}) for name in systems}
     pd.testing.assert_frame_equal(score(corpus, by_name, **named, **options), plain)
+    lent = {name: pa.table(frame) for name, frame in by_name.items()}
+    pd.testing.assert_frame_equal(score(pa.table(corpus), lent, **named, **options), plain)
+    pd.testing.assert_frame_equal(score(corpus, pa.table(said), **named, **options), plain)
     columns = {
         name: corpus.assign(said=systems[name])["said"] for name in systems
     }  # Series of gold's own rows
