@@ -235,7 +235,6 @@ class Round(Result):
         from covmis_build.annotation.pull import pull_files
         from covmis_build.study import label_studio
         from covmis_build.study.admit import check_admitted
-
         from covmis_build.tables import Frame
 
         self._refuse_checks()
