@@ -25,6 +25,7 @@ from covmis_build.report.page import environment_of, in_prose, rows_html
 from covmis_build.study import verbs
 from covmis_build.study.add_posts import safe_name
 from covmis_build.study.keywords import claims_of
+from covmis_build.study.remove_claims import frozen_posts
 from covmis_build.study.study import Study, open_study
 from covmis_build.workbench import figures
 from covmis_build.workbench.commands import start_of
@@ -123,6 +124,10 @@ class Bench:
     def claims(self) -> list[Claim]:
         """The claim list as it is now."""
         return self.keep("claims", ("queries/claims.csv",), lambda: claims_of(self.study))
+
+    def in_rounds(self, claim: str) -> Mapping[str, int]:
+        """How many posts of this claim each round has."""
+        return self.keep(f"in rounds {claim}", ROUNDS, lambda: frozen_posts(self.study, [claim]))
 
     @property
     def study(self) -> Study:

@@ -7,8 +7,7 @@ from urllib.parse import quote
 
 from covmis_build.errors import CovmisError, NoClaim
 from covmis_build.study.keywords import Claim, count, marked_posts, remarks_on, suggested, tuned
-from covmis_build.study.remove_claims import frozen_posts
-from covmis_build.workbench.bench import ROUNDS, STORE, Bench, back_to, bench_of, form_of
+from covmis_build.workbench.bench import STORE, Bench, back_to, bench_of, form_of
 from covmis_build.workbench.shown import text_shown
 
 if TYPE_CHECKING:
@@ -64,8 +63,7 @@ def queries(request: Request) -> Response:
     if request.headers.get("x-part") == "live":
         return bench.page(request, "live.html", *command, **live)
     counts = {each.claim_id: _count(bench, words, each) for each in claims}
-    frozen = bench.keep(f"in rounds {wanted}", ROUNDS, lambda: frozen_posts(study, [wanted]))
-    in_rounds = ", ".join(f"{number} ({posts:,})" for number, posts in frozen.items())
+    in_rounds = ", ".join(f"{number} ({posts:,})" for number, posts in bench.in_rounds(wanted).items())
     return bench.page(
         request, "queries.html", *command, claims=claims, counts=counts, in_rounds=in_rounds, **live
     )

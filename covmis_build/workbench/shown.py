@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from covmis_build import storage
 from covmis_build.errors import InputError
 from covmis_build.study.purge import state_of_purge
-from covmis_build.study.remove_claims import frozen_posts
 from covmis_build.study.study import open_study
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ def _file(bench: Bench, of: str) -> object:
 
 def _claim(bench: Bench, of: str) -> object:
     claims = [claim for claim in bench.claims if claim.claim_id == of]
-    return claims, frozen_posts(bench.study, [of])
+    return claims, bench.in_rounds(of)
 
 
 def _link(bench: Bench, of: str) -> object:
