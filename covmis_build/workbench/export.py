@@ -24,7 +24,19 @@ from covmis_build.workbench.bench import TEMPLATES as OWN
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
-PAGES = ("overview", "posts", "claims", "queries", "flow", "story", "plan", "rounds", "results", "release")
+PAGES = (
+    "overview",
+    "posts",
+    "claims",
+    "queries",
+    "flow",
+    "story",
+    "plan",
+    "rounds",
+    "results",
+    "poster",
+    "release",
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,7 +68,7 @@ def export(
     page: Annotated[
         str,
         About(
-            "overview, posts, claims, queries/CLAIM, flow, story/ID, plan, rounds/NUMBER, board, results, release; with --format "
+            "overview, posts, claims, queries/CLAIM, flow, story/ID, plan, rounds/NUMBER, board, results, poster, release; with --format "
             "a page that covmis wrote, FILE.html.",
             argument=True,
         ),

@@ -72,6 +72,12 @@ def interval(share: float, low: float, high: float, series: int) -> Markup:
     )
 
 
+def scale() -> Markup:
+    """The numbers under the ticks of intervals, in a row of their own."""
+    numbers = Markup("").join(Markup("<span>{}%</span>").format(25 * tick) for tick in range(5))
+    return Markup('<span class="scale" aria-hidden="true">{}</span>').format(numbers)
+
+
 FEW = 10
 """Labelled posts below which a point in time is drawn hollow."""
 

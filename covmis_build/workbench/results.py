@@ -41,21 +41,12 @@ def results(request: Request) -> Response:
         rows = figures.shares[figures.shares["estimand"] == of]
         labels = tuple(dict.fromkeys(rows.loc[rows["scope"] == "pool", "label"]))
         label = asked["label"] if asked.get("label") in labels else labels[0]
-        shown |= {"estimates": figures, "pool": _rows(rows, "pool")}
-        shown["claims"] = sorted(_rows(rows, "claim", label), key=lambda row: (-row.share, row.name))
-        shown["months"] = {name: _rows(rows, "month", name) for name in labels}
+        shown |= {"estimates": figures, "pool": of_scope(rows, "pool")}
+        shown["claims"] = sorted(of_scope(rows, "claim", label), key=lambda row: (-row.share, row.name))
+        shown["months"] = {name: of_scope(rows, "month", name) for name in labels}
     except CovmisError as error:
         shown["problem"] = str(error)
-    systems = {path.stem: path for what, path in bench.dropped.items() if what.startswith("predictions ")}
-    if systems:
-        try:
-            scores = bench.keep(
-                f"scores {sorted(systems.items())}", BASED_ON, lambda: _scores(study, systems)
-            )
-            tables = (*scores.tables(), ("The measures", scores.legend()))
-            shown["scores"] = [(title, table_html(table, headings=2)) for title, table in tables]
-        except CovmisError as error:  # gold labels may have come that these predictions lack
-            shown["scores"] = [(bench.sentence_of(error), "")]
+    shown["scores"] = scored(bench)
     return bench.page(
         request,
         "results.html",
@@ -69,6 +60,21 @@ def results(request: Request) -> Response:
         current=all(stages.values()),
         **shown,
     )
+
+
+def scored(bench: Bench) -> list[tuple[str, str]]:
+    """Scores of the predictions that were dropped in: tables with a sentence each."""
+    systems = {path.stem: path for what, path in bench.dropped.items() if what.startswith("predictions ")}
+    if not systems:
+        return []
+    try:
+        scores = bench.keep(
+            f"scores {sorted(systems.items())}", BASED_ON, lambda: _scores(bench.study, systems)
+        )
+    except CovmisError as error:  # gold labels may have come that these predictions lack
+        return [(bench.sentence_of(error), "")]
+    tables = (*scores.tables(), ("The measures", scores.legend()))
+    return [(title, table_html(table, headings=2)) for title, table in tables]
 
 
 def estimated(bench: Bench) -> Estimates:
@@ -100,7 +106,8 @@ async def add(request: Request) -> Response:
     return PlainTextResponse(f"/results?scored={path.parent.name}#scores")
 
 
-def _rows(shares: pd.DataFrame, scope: str, label: str = "") -> list[Any]:
+def of_scope(shares: pd.DataFrame, scope: str, label: str = "") -> list[Any]:
+    """The rows of a scope by name, of one label or of all."""
     rows = shares[shares["scope"] == scope]
     rows = rows[rows["label"] == label] if label else rows
     return list(rows.sort_values("name", kind="stable").itertuples(index=False))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
+    from covmis_build.annotation.agreement import Agreement
     from covmis_build.study.round import Round
 
 MOST_CASES = 40
@@ -68,7 +69,7 @@ def rounds(request: Request) -> Response:
         to_send=next(filter(None, sent), []),
         decisions=[name for name in names if name.startswith(("discussion.", "adjudication."))],
         files=study.places.relative(folder.folder),
-        agreement=_agreement(bench, round_),
+        agreement=agreement_of(bench, round_),
         ahead=_ahead(bench, round_),
         to_open=claims_to_open(study.places),
         last=is_last(study, folder),
@@ -82,7 +83,7 @@ def rounds(request: Request) -> Response:
     )
 
 
-def _agreement(bench: Bench, round_: Round) -> object:
+def agreement_of(bench: Bench, round_: Round) -> Agreement | None:
     """Agreement so far; a decision does not change it, so it is kept until there are more independent labels."""
     independent = 0 if round_.folder.has_key else int((round_.labels["phase"] == "independent").sum())
     name = f"agreement {round_.number} {independent}"

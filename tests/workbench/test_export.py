@@ -10,6 +10,7 @@ from covmis_build.errors import CovmisError, UnknownName
 from covmis_build.workbench.export import export_page
 from tests.annotation.browser import Browser
 from tests.workbench.conftest import HOSTILE, client_of
+from tests.workbench.test_results import labelled  # noqa: F401 - a fixture
 
 PAGES = (
     "overview", "posts?q=garlic", "claims", "queries/a", "flow", "flow?step=words", "story/a", "plan", "rounds", "results", "release",
@@ -32,6 +33,20 @@ def test_an_exported_page_is_one_file_that_leads_nowhere(study, page):
         re.DOTALL,
     )
     assert main[0] in html
+
+
+def test_a_poster_has_flow_agreement_and_shares_with_numbers_at_their_ticks(labelled):  # noqa: F811
+    html = export_page(labelled.places.folder, "poster").read_text("utf-8")
+    shares = labelled.estimate(by=["claim"]).shares.query("estimand == 'unique_posts'")
+    for heading in ("to the sample", "Agreement between annotators", "Shares of unique posts"):
+        assert heading in html
+    for row in shares[shares["scope"] == "pool"].itertuples():
+        assert f'<span class="k">{row.label}</span><div class="big">{row.share:.0%}' in html
+    assert (
+        html.count('class="interval"')
+        == len(shares.query("scope == 'pool'")) + shares.query("scope == 'claim'")["name"].nunique()
+    )
+    assert html.count("<span>0%</span><span>25%</span>") == len(shares[shares["scope"] == "pool"]) + 1
 
 
 def test_another_place_and_what_is_no_page(study, tmp_path):
