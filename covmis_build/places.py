@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 STUDY_TOML = "study.toml"
-CHECKSUMS, FACTS = "checksums.txt", "facts.json"
-"""In a release: the mark that it is finished, and what it tells of itself."""
+CHECKSUMS, FACTS, DESIGN = "checksums.txt", "facts.json", "design.json"
+"""In a release: the mark that it is finished, what it tells of itself, and how its posts were drawn."""
 DRAWS = "draws.parquet"
 """The ledger of opened draws, in the folder of the rounds."""
 

@@ -5,7 +5,7 @@ and docs/reference/tables.md are generated from these records. The tables of ite
 names the tables that have a column.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self, get_args
 
@@ -99,7 +99,7 @@ Probability = Annotated[float, In(("sample", "frame", "corpus")), "probability t
 DrawNumber = Annotated[
     str, In(("sample",)), "the draw of its claim that the item came with, from 1 on; a recall round's number"
 ]
-Design = Annotated[str, In(("sample",)), "the sampling design: poisson or two_phase"]
+Design = Annotated[str, In(("sample", "corpus")), "the sampling design: poisson or two_phase"]
 Stance = Annotated[str, In(("corpus",)), "the stance of the post towards the claim"]
 How = Annotated[str, In(("corpus",)), "the source of the label"]
 Cards = Annotated[
@@ -191,12 +191,17 @@ class Item:
     ]
     draw: DrawNumber
     design: Design
-    automatic_label: Annotated[str, In(("sample",)), "the automatic label; empty for items without one"]
+    automatic_label: Annotated[
+        str, In(("sample", "corpus")), "the automatic label; empty for items without one"
+    ]
     audited: Annotated[
         bool, In(("sample",)), "whether annotators check the automatic label without knowing it"
     ]
     p_audit: Annotated[
-        float, In(("sample",)), Since("0.2.0"), "probability that a sampled item's automatic label is checked"
+        float,
+        In(("sample", "corpus")),
+        Since("0.2.0"),
+        "probability that a sampled item's automatic label is checked",
     ]
     salt: Annotated[str, In(("frozen",)), Unsealed, "the secret in the hash `shown`; a purge deletes it"]
     shown: Annotated[str, In(("frozen",)), "salted hash of what the annotator saw"]
@@ -431,6 +436,8 @@ class Table:
     row: str
     last: tuple[str, ...] = ()
     """Columns that follow the others."""
+    later: tuple[str, ...] = ()
+    """Columns that this table has since 0.3.0, and others before."""
 
     @property
     def columns(self) -> list[Column]:
@@ -439,6 +446,9 @@ class Table:
         if self.record is Item:
             holders = {self.name, "items", "sample"} if self.name == "frozen" else {self.name}
             declared = [column for column in declared if holders & set(column.tables)]
+        declared = [
+            replace(column, since="0.3.0") if column.name in self.later else column for column in declared
+        ]
         return sorted(
             declared, key=lambda column: column.name in self.last and 1 + self.last.index(column.name)
         )
@@ -516,7 +526,8 @@ TABLES = {
             ("item_id",),
             "release",
             "an item of the released corpus; `text` only if texts are released",
-            last=("group_size", "created_at"),
+            last=("design", "automatic_label", "p_audit", "group_size", "created_at"),
+            later=("design", "automatic_label", "p_audit"),
         ),
         Table("parts", Part, ("part",), "read", "a part of the stored archive"),
         Table(

@@ -78,6 +78,7 @@ for room, further in {
     "matching": {"archive"},
     "ranking": {"archive"},
     "collecting": {"archive"},
+    "corpus": {"sampling"},
     "estimation": {"sampling"},
     "evaluation": {"sampling"},
     "models": {"evaluation", "datasets"},

@@ -17,6 +17,7 @@ from covmis_build.corpus import (
     convert,
     covmis_shape,
     croissant,
+    design,
     hugging_face,
     people_labels,
     provenance,
@@ -48,7 +49,7 @@ from covmis_build.corpus.resources import (
 )
 from covmis_build.corpus.signature import SIGNATURE
 from covmis_build.corpus.statistics import statistics
-from covmis_build.places import CHECKSUMS, FACTS
+from covmis_build.places import CHECKSUMS, DESIGN, FACTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
+    from covmis_build.corpus.design import Drawn
     from covmis_build.corpus.release_facts import ReleaseFacts
     from covmis_build.corpus.statistics import Statistics
 
@@ -90,6 +92,7 @@ SOMETIMES = (
     f"{ANNOTATIONS}.csv",
     f"{ANNOTATIONS}.parquet",
     *(f"{name}.csv" for name in (SOFT_LABELS, SPLITS, WEIGHTS, PAIRS, MISINFORMATION)),
+    DESIGN,
     *SURVEY_SCRIPTS,
     "CITATION.cff",
     "LICENCE.txt",
@@ -114,6 +117,7 @@ class Beside:
     splits: pd.DataFrame | None = None
     weights: pd.DataFrame | None = None
     pairs: pd.DataFrame | None = None
+    design: Drawn | None = None
 
 
 def write_release(
@@ -204,6 +208,8 @@ def _write_beside(
         weights_resource([str(name) for name in beside.weights.columns]).write(folder, beside.weights)
     if beside.pairs is not None:
         PAIRED.write(folder, beside.pairs)
+    if beside.design is not None:
+        storage.write_text(folder / DESIGN, design.to_json(beside.design))
 
 
 def hub_parts(corpus: pd.DataFrame, divided: pd.DataFrame | None) -> dict[str, pd.DataFrame]:

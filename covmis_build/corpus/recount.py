@@ -15,7 +15,7 @@ from covmis_build import __version__
 from covmis_build.corpus import covmis_shape, people_labels, release_facts
 from covmis_build.corpus.convert import read_corpus
 from covmis_build.corpus.publish import BUNDLE, HUGGING_FACE, STATISTICS, hub_parts, rendered
-from covmis_build.corpus.release import LeftOut
+from covmis_build.corpus.release import LeftOut, rules_of
 from covmis_build.corpus.resources import (
     ANNOTATIONS,
     MISINFORMATION,
@@ -70,6 +70,7 @@ def check_by_recount(folder: Path, corpus: pd.DataFrame) -> list[Check]:
             *_splits(facts, corpus, divided),
             *_other_shapes(folder, corpus),
             *_weights(folder, corpus),
+            *_rules(corpus),
             _facts_of_rows(facts, corpus),
             *_statistics(folder, facts, corpus, divided),
             *_people(folder, facts, corpus),
@@ -152,23 +153,32 @@ def _weights(folder: Path, corpus: pd.DataFrame) -> list[Check]:
         corpus["claim_id"].to_numpy(object)[:, None] == np.array(names, object)[None], 0.0, wanted
     )
     told = weights.filter(regex=r"^weight_\d+$")
-    rules = corpus["how"].isin(["automatic", "audited"]).to_numpy()
     same = (
         weights["item_id"].tolist() == corpus["item_id"].tolist()
         and weights["claim_id"].tolist() == corpus["claim_id"].tolist()
         and told.shape == wanted.shape
         and np.allclose(told.to_numpy(float), wanted, rtol=CLOSE, atol=0)
         and np.allclose(weights["weight"].to_numpy(float), corpus["weight"], rtol=CLOSE, atol=0)
-        and bool(((weights["rule"] != "").to_numpy() == rules).all())
-        and bool((weights["rule"] == corpus["label"])[corpus["how"] == "automatic"].all())
     )
     return [Check("replicate weights leave out a claim each", bool(same), f"{told.shape[1]} replicates")]
+
+
+def _rules(corpus: pd.DataFrame) -> list[Check]:
+    """Check automatic labels: items that a rule labelled have one, and without an audit it is the label."""
+    rule = corpus["automatic_label"]
+    if rule.isna().all():  # before 0.3
+        return []
+    wrong = rule != rules_of(corpus)
+    wrong |= corpus["how"].isin(["automatic", "audited"]) & (rule == "")
+    wrong |= ~corpus["p_audit"].between(0, 1) | ((rule == "") & (corpus["p_audit"] != 1))
+    detail = ", ".join(corpus.loc[wrong, "item_id"].head(5))
+    return [Check("automatic labels are those of the labels' sources", not wrong.any(), detail)]
 
 
 def _facts_of_rows(facts: ReleaseFacts, corpus: pd.DataFrame) -> Check:
     """Check facts.json against the rows: platforms, days, audited labels."""
     audited = corpus[corpus["how"] == "audited"]
-    rule = audited["kind"].map(facts.labels.automatic)
+    rule = audited["automatic_label"].fillna(audited["kind"].map(facts.labels.automatic))
     audit = len(audited), int((audited["label"] != rule).sum())
     wrong = {
         "made ids": facts.made_ids not in {None, release_facts.count_made_ids(corpus)},

@@ -52,7 +52,10 @@ def make_corpus(
     `options.text` the column `text` is empty; with it, mentions are masked unless that is turned off. The weights are
     1/(p_claim·p_sample) until the population is known (`with_weights`).
     """
+    import numpy as np
     import pandas as pd
+
+    from covmis_build.sampling.audit import chances_of_checks
 
     kept = _with_reason(gold, frozen, purged)
     kept = kept[kept["reason"] == ""]
@@ -69,12 +72,25 @@ def make_corpus(
     corpus["weight"] = 1 / chance
     corpus["weight_of_posts"] = corpus["weight"] * corpus["group_size"]
     corpus["in_population"] = "yes"
+    corpus["design"] = corpus["design"].fillna("") if "design" in corpus else ""
+    corpus["automatic_label"] = rules_of(corpus)
+    known = np.array(corpus.get("p_audit", pd.Series(np.nan, corpus.index)), dtype=float)
+    corpus["p_audit"] = chances_of_checks(corpus, corpus["automatic_label"].tolist(), known)
     if not options.text:
         corpus["text"] = None
     elif options.mask_mentions:
         corpus["text"] = [mask_mentions(text) if isinstance(text, str) else None for text in corpus["text"]]
     corpus = corpus.sort_values("item_id", kind="stable", ignore_index=True)
     return pd.DataFrame(tables.frame(tables.conform(corpus, "corpus")))
+
+
+def rules_of(corpus: pd.DataFrame) -> list[str]:
+    """Return each item's automatic label, whoever judged it later; empty for items labelled by people only."""
+    given = corpus["automatic_label"] if "automatic_label" in corpus else [""] * len(corpus)
+    return [
+        str(label) if how == "automatic" else str(rule or "") if how == "audited" else ""
+        for how, label, rule in zip(corpus["how"], corpus["label"], given, strict=True)
+    ]
 
 
 def with_weights(corpus: pd.DataFrame, labelled: pd.DataFrame, weights: pd.DataFrame) -> pd.DataFrame:

@@ -110,7 +110,7 @@ def _corpus_resource(facts: ReleaseFacts, labels: Sequence[str]) -> Resource:
         ("item_id",),
         pa.schema([(field.name, field.type) for field in kept]),
         records.meanings("corpus"),
-        {"label": labels, "kind": (*KINDS, RANKED)},
+        {"label": labels, "kind": (*KINDS, RANKED), "design": DESIGN_NAMES},
         parquet=True,
     )
 
@@ -130,9 +130,6 @@ def weights_resource(columns: Sequence[str]) -> Resource:
     """Describe the replicate weights with these columns."""
     told = {
         **{name: people_labels.MEANINGS[name] for name in ("item_id", "claim_id")},
-        "design": "how the post was drawn: poisson (by its own probability) or two_phase (a fixed number a claim)",
-        "rule": "the label that a rule set, whoever judged it later",
-        "p_audit": "the probability that people checked the rule's label, once the post was drawn; 1 where no rule set a label",
         "audit_cell": "what a rule labelled in one claim, or in several with few checked labels: a checked one counts for its cell",
         "cell": "what one query type found for one claim, or similar: the weights of a cell sum to its known number of posts",
         "cell_variance": "how much the cell's number of unique posts varies, because posts of several claims stay with one",
@@ -141,9 +138,7 @@ def weights_resource(columns: Sequence[str]) -> Resource:
     }
     told = {name: words for name, words in told.items() if name in columns or not columns}
     numbers = [name for name in columns if name not in told]
-    chances = [
-        name for name in told if name in {"p_audit", "weight", "cell_variance", "cell_variance_of_posts"}
-    ]
+    chances = [name for name in told if name in {"weight", "cell_variance", "cell_variance_of_posts"}]
     types = [(name, pa.string()) for name in told if name not in chances]
     types += [(name, pa.float64()) for name in (*chances, *numbers)]
     return Resource(
@@ -152,7 +147,6 @@ def weights_resource(columns: Sequence[str]) -> Resource:
         ("item_id",),
         pa.schema(types),
         told | {name: f"the weight in replicate {name.removeprefix('weight_')}" for name in numbers},
-        {"design": DESIGN_NAMES},
     )
 
 

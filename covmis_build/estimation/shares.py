@@ -227,10 +227,8 @@ def estimates(  # noqa: PLR0913 - a sample, its pool, and what is known beside, 
     design = design_of(corpus, options, counts)
     audit = audits.audit_of(corpus, automatic or {}, design.weights)
     if known is not None:
-        known = known.assign(
-            p_sample=_pool_chances(known, corpus, options, counts, draws),
-            p_people=_chances_of_people(known, corpus, audit),
-        )
+        known = with_chances(known, corpus, options, draws)
+        known = known.assign(p_people=_chances_of_people(known, corpus, audit))
     parts = [(scope, names_of_parts(corpus, scope)) for scope in by]
     rows: list[dict[str, Any]] = []
     compared: list[dict[str, Any]] = []
@@ -298,14 +296,11 @@ def _compared(figures: Mapping[str, _LabelFigures], first: Part, second: Part) -
         yield {"label": label, "first": str(first), "second": str(second), **row}
 
 
-def _pool_chances(
-    pool: pd.DataFrame,
-    corpus: pd.DataFrame,
-    options: Sampling,
-    counts: Mapping[str, Mapping[str, int]],
-    draws: pd.DataFrame | None,
-) -> list[float]:
-    """Return each population item's probability: of the opened draws, otherwise from these counts."""
+def with_chances(
+    pool: pd.DataFrame, corpus: pd.DataFrame, options: Sampling, draws: pd.DataFrame | None
+) -> pd.DataFrame:
+    """Add each population item's probability: of the opened draws, otherwise from the numbers of posts."""
+    counts = counts_of(pool, _divided(pool, options))
     opened: dict[tuple[str, str], float] = {}
     own: dict[str, float] = {}
     if draws is not None:
@@ -323,10 +318,11 @@ def _pool_chances(
     own |= dict(zip(corpus["item_id"], corpus["p_sample"].astype(float), strict=True))
     divided = _divided(pool, options)
     places = zip(pool["claim_id"].astype(str), strata_of(pool, divided), strict=True)
-    return [
+    chances = [
         own.get(item) or opened.get(place) or planned.get(place, 1.0)
         for item, place in zip(pool["item_id"], places, strict=True)
     ]
+    return pool.assign(p_sample=chances)
 
 
 def _chances_of_people(pool: pd.DataFrame, corpus: pd.DataFrame, audit: audits.Audit) -> Floats:
@@ -342,7 +338,8 @@ def _chances_of_people(pool: pd.DataFrame, corpus: pd.DataFrame, audit: audits.A
 
 def design_of(corpus: pd.DataFrame, options: Sampling, counts: Mapping[str, Mapping[str, int]]) -> Design:
     """Return the sampling design of the corpus, with exact joint probabilities if the counts explain its probabilities."""
-    names = corpus["design"].tolist() if "design" in corpus.columns else options.design
+    told = corpus["design"].fillna("") if "design" in corpus.columns else [""] * len(corpus)
+    names = [name or options.design for name in told]
     p = corpus["p_sample"].to_numpy(dtype=float)
     return made_design(
         p,
@@ -359,7 +356,7 @@ def design_in_pool(corpus: pd.DataFrame, pool: pd.DataFrame | None, options: Sam
         return design_of(corpus, options, {})
     known = pool[pool["claim_id"].isin(set(corpus["claim_id"]))].reset_index(drop=True)
     counts = counts_of(known, _divided(known, options))
-    known = known.assign(p_sample=_pool_chances(known, corpus, options, counts, None))
+    known = with_chances(known, corpus, options, None)
     design = design_of(corpus, options, counts)
     whole = {
         str(counted): _Source(corpus, known, None, design, counted).expected(Scope.POOL, "")
@@ -378,8 +375,7 @@ def represented(
     """Return how many unique posts or posts each drawn item represents, given the target population, if known."""
     known = pool if pool is not None and set(drawn["item_id"]) <= set(pool["item_id"]) else None
     if known is not None:
-        counts = counts_of(known, _divided(known, options))
-        known = known.assign(p_sample=_pool_chances(known, drawn, options, counts, draws))
+        known = with_chances(known, drawn, options, draws)
     source = _Source(drawn, known, None, design_of(drawn, options, {}), estimand)
     return source.design.weights * source.sizes
 

@@ -84,8 +84,9 @@ def audit_of(corpus: pd.DataFrame, automatic: Mapping[str, str], weights: Floats
     one that `automatic` (kind to label) has.
     """
     by_rule = corpus["how"].isin([AUTOMATIC, AUDITED]).to_numpy()
-    if "automatic_label" in corpus.columns:
-        groups = corpus["automatic_label"].fillna("").to_numpy(dtype=object)
+    told = corpus.get("automatic_label", pd.Series(None, corpus.index, dtype=object))
+    if told.notna().any():
+        groups = told.fillna("").to_numpy(dtype=object)
     else:
         only = next(iter(automatic.values())) if len(set(automatic.values())) == 1 else ""
         groups = np.array([automatic.get(kind, only) for kind in corpus["kind"]], dtype=object)

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-WINDOWS = {"year": 4, "month": 7, "day": 10}
+MONTH, DAY = "month", "day"
+WINDOWS = {"year": 4, MONTH: 7, DAY: 10}
 """Number of characters of `created_at` that identify each time window."""
 
 

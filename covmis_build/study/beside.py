@@ -17,7 +17,6 @@ from covmis_build.estimation.replicates import FEWEST_CLAIMS, replicate_weights
 from covmis_build.estimation.shares import design_in_pool, pairs_drawn
 from covmis_build.evaluation.leakage import leakage
 from covmis_build.evaluation.split import release_splits
-from covmis_build.sampling.audit import AUDITED, AUTOMATIC, chances_of_checks
 from covmis_build.study.population import pool_of
 from covmis_build.text.near_duplicates import near_duplicate_pairs
 
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from covmis_build.annotation.newest import Newest
+    from covmis_build.corpus.design import Drawn
     from covmis_build.options import Sampling
     from covmis_build.settings import Settings
     from covmis_build.study.of_study import OfStudy
@@ -39,18 +39,20 @@ def beside_corpus(
     frozen: pd.DataFrame,
     governed: Sampling,
     cells: pd.DataFrame,
+    drawn: Drawn,
 ) -> tuple[Beside, Parts | None]:
     """Return the tables to publish next to this corpus, and its splits.
 
-    `governed` are the settings used for the rounds, `cells` those of known size (`Estimates.weights`).
+    `governed` are the settings used for the rounds, `cells` those of known size (`Estimates.weights`), `drawn` the posts that the
+    labelled ones represent.
     """
     labels, secret = _labels_of_people(now)
     counted = frozen[~frozen["pilot"].astype(bool)].drop_duplicates("item_id").set_index("item_id")
     texts = counted["text"].reindex(corpus["item_id"]).fillna("").tolist()
     divided, parts = divide(study.settings, corpus, texts, _owners(study, corpus))
-    weights, pairs = weights_of(corpus, counted, pool_of(study), governed, cells)
+    weights, pairs = weights_of(corpus, pool_of(study), governed, cells)
     claims = study.claims if study.places.table("claims").is_file() else None
-    return Beside(labels, secret, claims, divided, weights, pairs), parts
+    return Beside(labels, secret, claims, divided, weights, pairs, drawn), parts
 
 
 def _labels_of_people(now: Newest) -> tuple[pd.DataFrame, str]:
@@ -125,7 +127,6 @@ def _owners(study: OfStudy, corpus: pd.DataFrame) -> list[str]:
 
 def weights_of(
     corpus: pd.DataFrame,
-    counted: pd.DataFrame,
     pool: pd.DataFrame | None,
     governed: Sampling,
     cells: pd.DataFrame,
@@ -136,24 +137,8 @@ def weights_of(
     """
     if corpus["claim_id"].nunique() < FEWEST_CLAIMS:
         return None, None
-    drawn = counted.reindex(corpus["item_id"])
-    by_rule = drawn["automatic_label"].fillna("")
-    rule = [
-        str(label) if how == AUTOMATIC else str(said) if how == AUDITED else ""
-        for how, label, said in zip(corpus["how"], corpus["label"], by_rule, strict=True)
-    ]
-    design = (
-        drawn["design"].fillna(governed.design).tolist()
-        if "design" in drawn
-        else [governed.design] * len(corpus)
-    )
     weights, _ = replicate_weights(corpus)
-    told = {
-        "claim_id": corpus["claim_id"].to_numpy(),
-        "design": design,
-        "rule": rule,
-        "p_audit": chances_of_checks(corpus, rule, drawn["p_audit"].to_numpy(dtype=float)),
-    }
+    told = {"claim_id": corpus["claim_id"].to_numpy()}
     known = cells.set_index("item_id").reindex(corpus["item_id"])
     if "audit_cell" in known:
         told["audit_cell"] = known["audit_cell"].fillna("").to_numpy()
@@ -161,7 +146,5 @@ def weights_of(
         told["cell"] = known["cell"].fillna("").to_numpy()
         told |= {name: known[name].fillna(0.0).to_numpy(float) for name in CELL_VARIANCES}
     weights = pd.concat([weights[["item_id"]], pd.DataFrame(told), weights.drop(columns="item_id")], axis=1)
-    pairs = pairs_drawn(
-        corpus["item_id"].tolist(), design_in_pool(corpus.assign(design=design), pool, governed)
-    )
+    pairs = pairs_drawn(corpus["item_id"].tolist(), design_in_pool(corpus, pool, governed))
     return weights, pairs if len(pairs) else None

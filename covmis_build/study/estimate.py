@@ -16,6 +16,7 @@ from covmis_build.annotation.label_sets import unknown_meaning
 from covmis_build.annotation.looks import after_a_look
 from covmis_build.annotation.newest import newest, scheme_of_rounds
 from covmis_build.corpus.convert import corpus_file, read_corpus
+from covmis_build.corpus.design import drawn_of
 from covmis_build.engine import silent
 from covmis_build.errors import InputError, counted, nearest
 from covmis_build.estimation.checks import said_by_rules
@@ -33,7 +34,7 @@ from covmis_build.estimation.regression import (
     with_covariates,
 )
 from covmis_build.estimation.scopes import check_scopes, untimed
-from covmis_build.estimation.shares import WEIGHTS, Estimates, estimates
+from covmis_build.estimation.shares import WEIGHTS, Estimates, estimates, with_chances
 from covmis_build.estimation.unlabelled import with_bounds
 from covmis_build.evaluation.label_files import read_rows
 from covmis_build.records import Estimand
@@ -52,7 +53,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from covmis_build.annotation.round_folder import RoundFolder
+    from covmis_build.corpus.design import Drawn
     from covmis_build.engine import Progress
+    from covmis_build.options import Sampling
     from covmis_build.settings import Settings
     from covmis_build.study.of_study import OfStudy
 
@@ -197,6 +200,15 @@ def figures_of(
         methods=(frame.statement, *figures.methods),
         warnings=(*frame.notes, *after_a_look(rounds), *figures.warnings),
     )
+
+
+def design_of_frame(frame: Frame, rounds: Sequence[RoundFolder], options: Sampling, folder: Path) -> Drawn:
+    """Return the posts that the labelled ones of this population represent, as a release tells of them."""
+    pool = frame.posts
+    if pool is not None and set(frame.labelled["item_id"]) <= set(pool["item_id"]):
+        pool = with_chances(pool, frame.labelled, options, read_ledger(folder))
+    complete = not provisional(rounds)
+    return drawn_of(frame.labelled, pool, frame.missing, complete=complete, by=options.strata_by)
 
 
 def _predictions(

@@ -30,7 +30,7 @@ from covmis_build.places import FACTS as RELEASE_FACTS
 from covmis_build.report.result import Result
 from covmis_build.sampling.audit import sentences as audit_sentences
 from covmis_build.study.beside import beside_corpus
-from covmis_build.study.estimate import as_drawn, figures_of, provisional
+from covmis_build.study.estimate import as_drawn, design_of_frame, figures_of, provisional
 from covmis_build.study.population import Population, frame_of, pool_of
 from covmis_build.study.recall_report import recall_sentences
 from covmis_build.study.release_age import built_tables, data_statement_of, licence_text
@@ -181,7 +181,7 @@ def release(
         )
         figures = figures_of(study.places.rounds, rounds, frame, settings)
         corpus = with_weights(corpus, frame.labelled, figures.weights)
-        facts = _facts(study, rounds, corpus, gold, frozen, missing, options)
+        facts = _facts(study, rounds, corpus, gold, missing, options)
         sentences = tuple(audit_sentences(figures.audit))
         facts = replace(
             facts,
@@ -191,7 +191,8 @@ def release(
             label_notes=figures.label_notes,
             population=frame.sentences,
         )
-        beside, parts = beside_corpus(study, now, corpus, frozen, facts.sampling, figures.weights)
+        drawn = design_of_frame(frame, rounds, settings.sampling, study.places.rounds)
+        beside, parts = beside_corpus(study, now, corpus, frozen, facts.sampling, figures.weights, drawn)
         texts = frozen.drop_duplicates("item_id").set_index("item_id")["text"]
         wanted = partial(_bundle, study, rounds, corpus, purged) if bundle else None
         facts = replace(facts, parts=parts)
@@ -251,7 +252,6 @@ def _facts(
     rounds: Sequence[RoundFolder],
     corpus: pd.DataFrame,
     gold: pd.DataFrame,
-    frozen: pd.DataFrame,
     missing: Mapping[LeftOut, int],
     options: Release,
 ) -> ReleaseFacts:
@@ -275,7 +275,7 @@ def _facts(
         reworded=reworded(study.places, rounds),
         **counted_facts(study.places, rounds),
         left_out=missing,
-        audit=release_facts.audit_counts(corpus, frozen),
+        audit=release_facts.audit_counts(corpus),
         platforms=release_facts.platform_counts(corpus),
         made_ids=release_facts.count_made_ids(corpus),
         period=release_facts.period(corpus),

@@ -29,6 +29,7 @@ from covmis_build.corpus.bundle import (
 )
 from covmis_build.corpus.convert import read_corpus
 from covmis_build.corpus.covmis_shape import misinformation
+from covmis_build.corpus.design import read_design, timeless
 from covmis_build.corpus.publish import BUNDLE, STATISTICS
 from covmis_build.corpus.recount import CLOSE, Check, read_beside
 from covmis_build.corpus.release import make_corpus, with_weights
@@ -47,14 +48,15 @@ from covmis_build.evaluation.split import release_splits
 from covmis_build.keyed import uniform
 from covmis_build.operations import About
 from covmis_build.options import RANKED, Release
-from covmis_build.places import CHECKSUMS, Places
+from covmis_build.places import CHECKSUMS, DESIGN, Places
 from covmis_build.places import FACTS as RELEASE_FACTS
 from covmis_build.queries.build import build_queries
 from covmis_build.records import Estimand
 from covmis_build.report.result import Result
 from covmis_build.sampling import draw
 from covmis_build.study.beside import weights_of
-from covmis_build.study.estimate import as_drawn, figures_of
+from covmis_build.study.estimate import as_drawn, design_of_frame, figures_of
+from covmis_build.study.estimate_corpus import estimate_corpus
 from covmis_build.study.population import Population, frame_of
 from covmis_build.study.recall_report import recall_sentences
 from covmis_build.study.release import label_sets_of
@@ -69,6 +71,7 @@ if TYPE_CHECKING:
 
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.corpus.bundle import Manifest
+    from covmis_build.corpus.design import Drawn
     from covmis_build.corpus.release_facts import ReleaseFacts
     from covmis_build.estimation.shares import Estimates
     from covmis_build.report.summary import Summary
@@ -190,8 +193,10 @@ def _checks(path: Path, wanted: Wanted) -> list[Check]:
         folder = path if path.is_dir() else path.parent
         with doubted(folder):
             checks = check_release(folder, wanted.signers, authorities)
-        there = (folder / BUNDLE).is_file()
-        return checks + (_bundle(folder / BUNDLE, folder, authorities) if there else [])
+        if (folder / BUNDLE).is_file():
+            return checks + _bundle(folder / BUNDLE, folder, authorities)
+        whole = (folder / DESIGN).is_file() and all(check.passed for check in checks)
+        return [*checks, *([_check_estimates(folder, estimate_corpus(folder))] if whole else [])]
     return check_corpus(read_corpus(path))
 
 
@@ -261,13 +266,15 @@ def _check_rounds(
             ]
         checks += _check_sample(frozen, built, settings, manifest)
         corpora = {"the bundle's corpus": bundled_corpus(files)}
-        expected, figures, population = _weighted(expected, frozen, built, rounds, settings, places, corpora)
+        expected, figures, population, drawn = _weighted(
+            expected, frozen, built, rounds, settings, places, corpora
+        )
         if release is not None:
             corpora["the corpus"] = read_corpus(release / "corpus.parquet").assign(text=None)
             if FACTS in files:
-                checks += _check_beside(
-                    release, corpora["the corpus"], frozen, built, today, settings, figures
-                )
+                checks += _check_beside(release, corpora["the corpus"], built, today, settings, figures)
+                if drawn is not None and not manifest.purged:
+                    checks.append(_check_design(release, drawn))
                 if not manifest.purged and not settings.sampling.strata_by and figures is not None:
                     checks.append(_check_estimates(release, figures))
                     same = tuple(facts.population) == population
@@ -302,20 +309,28 @@ def _weighted(
     settings: Settings,
     places: Places,
     corpora: Mapping[str, pd.DataFrame],
-) -> tuple[pd.DataFrame, Estimates | None, tuple[str, ...]]:
-    """Return the expected corpus as its population weights it, with the estimates and what they are of.
+) -> tuple[pd.DataFrame, Estimates | None, tuple[str, ...], Drawn | None]:
+    """Return the expected corpus as its population weights it, with the estimates, what they are of, and its design.
 
     Before 0.3 none of these was in a release.
     """
     if expected.empty or any((corpus["in_population"].fillna("") == "").any() for corpus in corpora.values()):
-        return expected.drop(columns=[*WEIGHTED[1:], "in_population"]), None, ()
+        return expected.drop(columns=sorted(tables.later("corpus"))), None, (), None
     frame = frame_of(Population.TODAY, as_drawn(expected, frozen), frozen, built.get("items"), rounds, places)
     figures = figures_of(places.rounds, rounds, frame, settings)
-    return with_weights(expected, frame.labelled, figures.weights), figures, frame.sentences
+    drawn = design_of_frame(frame, rounds, settings.sampling, places.rounds)
+    return with_weights(expected, frame.labelled, figures.weights), figures, frame.sentences, drawn
+
+
+def _check_design(release: Path, again: Drawn) -> Check:
+    """Check how the release says that its posts were drawn; a package has no times of posts without a label."""
+    told = read_design(release / DESIGN)
+    same = told is not None and timeless(told) == timeless(again)
+    return Check(f"{DESIGN} is what the rounds and the tables give", same)
 
 
 def _check_estimates(release: Path, again: Estimates) -> Check:
-    """Check whether a release's estimates follow from its rounds and its package's target population."""
+    """Check whether a release's estimates follow from its rounds and its package's target population, or from itself."""
     told = json.loads((release / STATISTICS).read_bytes())["shares"]
     whole = again.shares[again.shares["scope"] == "pool"]
     keys = {(Estimand(row["estimand"]), row["label"]): row for row in whole.to_dict("records")}
@@ -328,7 +343,7 @@ def _check_estimates(release: Path, again: Estimates) -> Check:
             for then, now in cells
         )
         wrong += [] if same else [f"{row['label']} ({row['estimand']})"]
-    return Check("the estimates are those of the rounds", not wrong, ", ".join(wrong))
+    return Check("the estimates follow from the labels and the draw", not wrong, ", ".join(wrong))
 
 
 def _facts(facts: ReleaseFacts, places: Places, rounds: Sequence[RoundFolder]) -> list[Check]:
@@ -435,7 +450,6 @@ def _check_sample(
 def _check_beside(
     release: Path,
     corpus: pd.DataFrame,
-    frozen: pd.DataFrame,
     built: Mapping[str, pd.DataFrame],
     today: Settings,
     governed: Settings,
@@ -443,10 +457,8 @@ def _check_beside(
 ) -> list[Check]:
     """Rebuild splits, weights and queries from the package, and compare with the release's files."""
     beside: dict[str, pd.DataFrame | None] = {}
-    counted = frozen[~frozen["pilot"].astype(bool)].drop_duplicates("item_id").set_index("item_id")
     beside[WEIGHTS], beside[PAIRS] = weights_of(
         corpus,
-        counted,
         built.get("items"),
         governed.sampling,
         corpus[["item_id"]] if figures is None else figures.weights,

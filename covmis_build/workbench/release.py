@@ -26,7 +26,7 @@ GROUPS = (
     ("The corpus", "One row per post with its final label; the same rows in each format.", ("corpus.*", "covmis_stance.csv")),
     ("To read", "The dataset card, two paragraphs for the methods section of a paper, and statistics.", ("card.*", "methods.md", "statistics.*")),
     ("Labels and tables for estimates", "Each annotator's labels under a random code, splits, weights for standard errors, and scripts that use them.",
-     ("annotations.*", "soft_labels.csv", "splits.csv", "replicate_weights.csv", "pairs_drawn.csv", "misinformation.csv", "estimates*", "read_with_*")),
+     ("annotations.*", "soft_labels.csv", "splits.csv", "replicate_weights.csv", "pairs_drawn.csv", "design.json", "misinformation.csv", "estimates*", "read_with_*")),
     ("To cite and to license", "Citation, licence, and the settings that made the corpus.", ("CITATION.cff", "citation.bib", "LICENCE.txt", "settings.toml")),
     ("To verify and to rebuild", "Checksums of every file, their signature, and the reproduction package.", ("checksums*", "bundle.zip", "facts.json")),
     ("For repositories and programs", "Metadata that Zenodo, Hugging Face, search engines and R read.", ("*.json", "huggingface/*")),

@@ -21,7 +21,7 @@ from covmis_build.estimation.shares import estimates
 from covmis_build.options import Labels, Sampling
 from covmis_build.sampling.draw import sample
 from covmis_build.study.estimate import _is_registered
-from covmis_build.study.estimate_corpus import UNSEEN, estimate_corpus
+from covmis_build.study.estimate_corpus import NO_DESIGN, estimate_corpus
 from covmis_build.study.study import open_study
 
 SEED = 20220405
@@ -187,7 +187,7 @@ def test_estimate_of_somebody_elses_corpus(study, tmp_path_factory, monkeypatch)
     key = ("estimand", "scope", "name", "label")
     rows = {tuple(row[name] for name in key): row for row in other["estimates"]}
     assert len(rows) > len(own["estimates"]), "a label that nobody may give in the study's rounds"
-    assert UNSEEN in estimate_corpus("corpus.parquet").warnings
+    assert NO_DESIGN in estimate_corpus("corpus.parquet").warnings
     assert sum(row["low"] is None for row in own["estimates"]) < len(own["estimates"]) / 3
     for row in own["estimates"]:
         there = rows[tuple(row[one] for one in key)]

@@ -8,6 +8,7 @@ import pytest
 
 from covmis_build import keyed, options
 from covmis_build.corpus import publish
+from covmis_build.corpus.design import Drawn
 from covmis_build.corpus.publish import Beside
 from covmis_build.corpus.release import make_corpus
 from covmis_build.corpus.release_facts import (
@@ -185,13 +186,12 @@ def stated(tmp_path_factory):
     )  # fmt: skip
     weights, pairs = weights_of(
         corpus,
-        frozen.drop_duplicates("item_id").set_index("item_id").assign(p_audit=0.05),
         None,
         options.Sampling(design="two_phase"),
         corpus[["item_id"]],
     )
     assert pairs is None
-    beside = Beside(made_labels(frozen), "secret", made_claims(corpus), divided, weights)
+    beside = Beside(made_labels(frozen), "secret", made_claims(corpus), divided, weights, None, Drawn())
     write_release(folder, corpus, facts, texts, beside)
     return folder, corpus
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from covmis_build import tables
+from covmis_build.corpus.design import Drawn, Unlabelled, posts_of
 from covmis_build.errors import InputError
 from covmis_build.estimation.replicates import replicate_error, replicate_weights
-from covmis_build.study.estimate_corpus import NO_DESIGN, NO_PAIRS, NO_SETTINGS, estimate_corpus
+from covmis_build.study.estimate_corpus import NO_CHANCES, NO_DAYS, NO_DESIGN, NO_SETTINGS, estimate_corpus
+from covmis_build.study.study import open_study
 from tests.corpus.studies import annotated_study, covmis
 from tests.services import peers
 
@@ -83,26 +86,45 @@ def test_python_without_covmis_gives_the_same(study, by_numpy) -> None:
 
 @pytest.mark.parametrize("name", ["", "corpus.csv"])
 def test_the_folder_of_a_release_is_enough(study, name, tmp_path) -> None:
-    """In a folder without the study: its shares, and its errors where each post was drawn by itself."""
+    """In a folder without the study: every figure, warning and sentence of the study, comparisons, too."""
     alone = shutil.copytree(study / "data" / "release", tmp_path / "release")
-    found = estimate_corpus(alone / name, by="claim,kind")
-    theirs = found.shares.fillna({"name": ""}).set_index(KEY).sort_index()
-    told = covmis("estimate", "--by", "claim,kind", "--study", study)
-    ours = pd.DataFrame(told["estimates"]).fillna({"name": ""}).set_index(KEY).sort_index()
-    assert list(theirs.index) == list(ours.index)
-    together = (alone / "pairs_drawn.csv").is_file()
-    for column in ("share", "standard_error")[: 1 if together else 2]:
-        np.testing.assert_allclose(theirs[column], ours[column], rtol=1e-9, atol=1e-12)
-    assert (NO_PAIRS in found.warnings) == together
-    assert not {NO_DESIGN, NO_SETTINGS} & set(found.warnings)
-    facts = json.loads((alone / "facts.json").read_text())
-    assert f"a quota of {facts['sampling']['per_kind']} for each query type" in found.methods[0]
+    for how in ({"by": "claim,kind,platform,month"}, {"between": ("kind:title", "kind:keywords")}):
+        theirs, ours = estimate_corpus(alone / name, **how), open_study(study).estimate(**how)
+        for one, other in ((theirs.shares, ours.shares), (theirs.differences, ours.differences)):
+            pd.testing.assert_frame_equal(one, other, check_exact=False, rtol=1e-9, atol=1e-12)
+        assert (theirs.methods, theirs.warnings) == (ours.methods, ours.warnings)
+    days = estimate_corpus(alone / name, before="2020-03-04")
+    assert NO_DAYS in days.warnings
+    (alone / "design.json").write_text("[{")
+    with pytest.raises(InputError, match=r"design\.json"):
+        estimate_corpus(alone / name)
+
+
+@pytest.mark.parametrize("change", [{"posts": 10**12}, {"posts": 0}, {"p_sample": 0.0}, {"group_size": 0}])
+def test_a_design_that_cannot_be_is_refused(change) -> None:
+    alike = {
+        "group_size": 1,
+        "group_items": 1,
+        "p_claim": 1.0,
+        "p_sample": 0.5,
+        "posts": 2,
+        "design": "",
+    } | change
+    entry = Unlabelled(claim_id="1", kind="title", platform="x", time="2020-03", **alike)
+    with pytest.raises(InputError, match="that cannot be"):
+        posts_of(Drawn(unlabelled=[entry]), tables.empty("corpus"), Path("design.json"))
 
 
 def test_a_corpus_without_its_release_says_what_is_not_known(study, tmp_path) -> None:
     file = shutil.copy(study / "data" / "release" / "corpus.csv", tmp_path / "corpus.csv")
     found = estimate_corpus(file)
     assert {NO_DESIGN, NO_SETTINGS} <= set(found.warnings)
+    assert NO_CHANCES not in found.warnings
+    ours = open_study(study).estimate()
+    np.testing.assert_allclose(found.shares["share"], ours.shares["share"], rtol=1e-9)
+    earlier = pd.read_csv(file, dtype=str).drop(columns=["design", "automatic_label", "p_audit"])
+    earlier.to_csv(file, index=False)
+    assert NO_CHANCES in estimate_corpus(file).warnings
     assert "how they were chosen is not known here" in found.methods[0]
     with pytest.raises(InputError, match=r"has no corpus\.parquet, corpus\.csv or corpus\.jsonl"):
         estimate_corpus(tmp_path / "..")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 
@@ -67,6 +68,18 @@ def test_the_audit_finds_errors_and_the_shares_are_near_the_truth(built):
         row = shares["unique_posts", "pool", "", label]
         told = sum(one == label for one in true) / len(true)
         assert row["low"] < told < row["high"]
+
+
+def test_the_release_alone_gives_the_figures_of_the_study(built, tmp_path):
+    alone = shutil.copytree(built / "study/data/release", tmp_path / "release")
+    asked = ("estimate", "--by", "claim,kind,month", "--json")
+    assert len(json.loads((alone / "design.json").read_text())["unlabelled"]) > 1000
+    theirs, ours = (
+        json.loads(covmis(*asked, *where)[1]) for where in ([alone], ["--study", built / "study"])
+    )
+    for table in ("estimates", "audit"):
+        pd.testing.assert_frame_equal(pd.DataFrame(theirs[table]), pd.DataFrame(ours[table]), rtol=1e-9)
+    assert (theirs["sentences"], theirs["warnings"]) == (ours["sentences"], ours["warnings"])
 
 
 def test_dropped_claims_are_seen(built):

@@ -7,7 +7,7 @@ labels <- LABELS
 items <- merge(corpus, replicate_weights[, names(replicate_weights) != "claim_id"], by = "item_id", suffixes = c("", ".rep"))
 items <- items[order(items$item_id), ]
 items <- items[items$weight > 0, ]  # others are outside the population
-items$rule[is.na(items$rule)] <- ""
+items$automatic_label[is.na(items$automatic_label)] <- ""
 p <- items$p_claim * items$p_sample
 claims <- items$claim_id
 repeated <- as.matrix(items[, grepl("^weight_[0-9]+$", names(items))])
@@ -55,21 +55,21 @@ fixed_size <- function(z, rows) {
 audited <- function(label, here, scope, weight, scale, size) {
   y <- as.numeric(items$label == label); shares <- weight * scale; omega <- weight * size
   checked <- items$how == "audited"
-  by_rule <- items$rule %in% setdiff(unique(items$rule[checked]), "")
+  by_rule <- items$automatic_label %in% setdiff(unique(items$automatic_label[checked]), "")
   if (!any(by_rule)) return(list(y = y, linear = shares * y, later = 0))
   of_claims <- scope %in% c("pool", "average claim", "claim")
   inside <- by_rule & (here | of_claims)
-  cell <- ifelse(inside, if (of_claims) items$audit_cell else items$rule, "")
+  cell <- ifelse(inside, if (of_claims) items$audit_cell else items$automatic_label, "")
   cell_sums <- function(values) ave(ifelse(inside, values, 0), cell, FUN = sum)
   divided <- function(top, below) ifelse(inside & below > 0, top / below, 0)
-  said <- as.numeric(by_rule & items$rule == label)
+  said <- as.numeric(by_rule & items$automatic_label == label)
   counts <- ifelse(inside, ifelse(checked, divided(cell_sums(omega), cell_sums(ifelse(checked, omega / items$p_audit, 0))) / items$p_audit, 0), 1)
   own <- omega * divided(cell_sums(ifelse(checked, counts * shares * (y - said), 0)), cell_sums(omega))
   n <- pmax(cell_sums(as.numeric(checked)), 2)
   residual <- ifelse(inside & checked, sqrt(n / (n - 1)), 1) * (shares * (y - said) - own)
   later <- sum((p * counts * pmax(counts - 1, 0) * residual^2)[inside & checked])
-  for (rule in unique(items$rule[by_rule & shares > 0])) {
-    rows <- items$rule == rule & shares > 0; seen <- rows & checked; loose <- 1
+  for (rule in unique(items$automatic_label[by_rule & shares > 0])) {
+    rows <- items$automatic_label == rule & shares > 0; seen <- rows & checked; loose <- 1
     if (any(seen) && max(y[seen]) > min(y[seen])) next
     if (any(seen)) {  # they agree, which does not prove that all do: half an additional item that differs
       w <- (shares * counts)[seen]
