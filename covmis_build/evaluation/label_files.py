@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -126,7 +127,13 @@ class Labelled:
 
     def check_labels(self, declared: Sequence[str], *, predicted: bool = False) -> None:
         """Refuse undeclared labels; an empty cell is no label."""
-        words = ["" if is_empty(label) else as_label(label) for label in self.labels()]
+        labels = self.labels()
+        different = {as_label(label) for label in labels.unique() if not is_empty(label)}
+        words = (
+            []
+            if different <= {*declared}
+            else ["" if is_empty(label) else as_label(label) for label in labels]
+        )
         for number, word in enumerate(words, 1):
             if word and word not in declared:
                 raise InputError(
@@ -212,11 +219,11 @@ def remedy_for(word: str, labels: Sequence[str], words: Iterable[str] = ()) -> s
 
 def label_set(values: Iterable[Any], file: Path | str) -> list[str]:
     """Return the distinct labels in order. Values that mean "missing" are refused, since they would form a class."""
-    cells = [as_label(cell) for cell in values if not is_empty(cell)]
-    labels = sorted(set(cells))
-    if len(labels) > max(MOST_LABELS, len(cells) / 2):
+    counts = {cell: count for cell, count in Counter(values).items() if not is_empty(cell)}
+    labels, rows = sorted({*map(as_label, counts)}), sum(counts.values())
+    if len(labels) > max(MOST_LABELS, rows / 2):
         raise InputError(
-            f"has {len(labels):,} different labels in {counted(len(cells), 'rows')}",
+            f"has {len(labels):,} different labels in {counted(rows, 'rows')}",
             file=file,
             remedy="Name the column that holds labels, as FILE:COLUMN, or declare the labels (--labels)",
         )
@@ -238,12 +245,11 @@ def read_rows(path: Path) -> Sheet:
     """Read a table of gold, labels or predictions. An unreadable row is an error, because a label would be lost."""
     name = path.name.lower().removesuffix(".gz")
     one_a_line = name.endswith(".txt")
-    bare = (
-        read_table(path, switches=Switches(header=False)) if name.endswith((".txt", ".tsv", ".csv")) else None
-    )
-    first = list(bare.rows[0].values()) if bare and bare.rows else []
-    if bare and (shape := DEBATES.get(len(first))) and shape[0].fullmatch("\t".join(first)):
-        return _debate(path, bare, shape[1])
+    bare = Switches(header=False)
+    begin = read_table(path, switches=bare, only=1).rows if name.endswith((".txt", ".tsv", ".csv")) else []
+    first = list(begin[0].values()) if begin else []
+    if (shape := DEBATES.get(len(first))) and shape[0].fullmatch("\t".join(first)):
+        return _debate(path, read_table(path, switches=bare), shape[1])
     if len(set(first)) < len(first) and all(map(NUMBER.fullmatch, first)):
         sheet = _without_header(path)  # a header does not repeat names
         report(path, sheet)

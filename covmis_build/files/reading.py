@@ -6,7 +6,7 @@ import codecs
 import io
 import logging
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from covmis_build.children import in_child
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     import pandas as pd
+    import pyarrow as pa
 
     from covmis_build.files.contents import Open
 
@@ -74,6 +75,8 @@ NOT_TEXT = (ZIP, *FRAMES, *chain.from_iterable(OF_PROGRAMS))
 """First bytes of tables that are no text."""
 MOST_ROWS, MOST_CELLS = 5_000_000, 50_000_000
 """Maximum rows and cells of a table that is read as a whole."""
+MANY_ROWS = 20_000
+"""So many rows are worth a table of Arrow."""
 
 
 def open_table(
@@ -134,6 +137,17 @@ class Sheet:
     problems: dict[int, str] = field(default_factory=dict)
     """Row → why it is not imported."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Many rows leave the child process as columns: pickled one by one, they need three times their memory."""
+        return {**self.__dict__, "rows": _columns(self.rows)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        columns = state["rows"]
+        if not isinstance(columns, list):
+            cells = zip(*(column.to_pylist() for column in columns.columns), strict=True)
+            state = {**state, "rows": [dict(zip(columns.column_names, row, strict=True)) for row in cells]}
+        self.__dict__.update(state)
+
     def whole(self, path: Path) -> list[dict[str, str]]:
         """Return the rows, or raise an error if some are not imported."""
         for row, problem in self.problems.items():
@@ -160,6 +174,19 @@ class Sheet:
         return next((doubt for doubt in self.doubts if doubt.column == at), None)
 
 
+def _columns(rows: list[dict[str, str]]) -> list[dict[str, str]] | pa.Table:
+    """Return many rows as a table of Arrow, if they have the same columns and hold nothing but Unicode."""
+    names = rows[0].keys() if len(rows) >= MANY_ROWS else []
+    if not names or any(row.keys() != names for row in rows):
+        return rows
+    import pyarrow as pa
+
+    try:
+        return pa.table({name: pa.array((row[name] for row in rows), pa.large_string()) for name in names})
+    except (UnicodeEncodeError, pa.ArrowException):
+        return rows
+
+
 def report(path: Path, sheet: Sheet) -> None:
     """Report assumptions about a file that are not visible elsewhere."""
     for note in sheet.notes:
@@ -173,15 +200,16 @@ def read_table(
     names: Sequence[str] = (),
     with_column: str = "",
     switches: Switches = Switches(),  # noqa: B008 - frozen
+    only: int = 0,
 ) -> Sheet:
-    """Read a whole table in a child process. A study's `own` file must be UTF-8 without rows that are too long."""
+    """Read a whole table, or `only` its first rows, in a child process. A study's `own` file must be UTF-8 without long rows."""
     if path.is_dir():
         raise InputError("is a folder, not a file", file=path, remedy="Name the file inside it")
     if not path.exists():
         raise InputError("is missing", file=path)
     with doubted(path):
         if not own:
-            return in_child(_read, path, names, with_column, switches)
+            return in_child(_read, path, names, with_column, switches, only)
         if not _is_workbook(path):
             text_of(path, own=True)
         sheet = _read(path, names, with_column, switches)
@@ -197,7 +225,7 @@ def _is_workbook(path: Path) -> bool:
         return file.read(8).startswith((ZIP, OLD_EXCEL))
 
 
-def _read(path: Path, names: Sequence[str], with_column: str, switches: Switches) -> Sheet:
+def _read(path: Path, names: Sequence[str], with_column: str, switches: Switches, only: int = 0) -> Sheet:
     with path.open("rb") as file:
         head = file.read(8)
     begins, what = BEGINNINGS.get(path.suffix.lower(), ((b"",), ""))
@@ -206,7 +234,7 @@ def _read(path: Path, names: Sequence[str], with_column: str, switches: Switches
     packed = kind(head)
     data = _unpacked(path, packed) if packed else bytes_of(path)
     return _read_to_end(
-        open_table(lambda: io.BytesIO(data), names=names, with_column=with_column, switches=switches)
+        open_table(lambda: io.BytesIO(data), names=names, with_column=with_column, switches=switches), only
     )
 
 
@@ -234,11 +262,11 @@ def sheet_of(document: Any) -> Sheet:
     return _read_to_end(one_of_each_name(table_of(document)))
 
 
-def _read_to_end(table: Table) -> Sheet:
+def _read_to_end(table: Table, only: int = 0) -> Sheet:
     rows, numbers, problems = list[dict[str, str]](), list[int](), dict[int, str]()
     nameless = [at for at, name in enumerate(table.header) if not name]
     most = min(MOST_ROWS, MOST_CELLS // max(1, len(table.header)))
-    for number, cells, problem in table.rows():
+    for number, cells, problem in islice(table.rows(), only or None):
         if len(rows) + len(problems) == most:
             raise InputError(
                 f"has more than {counted(most, 'rows')} of {counted(len(table.header), 'columns')}",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import pickle
 from collections import deque
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,6 +14,7 @@ import pytest
 from covmis_build.errors import InputError
 from covmis_build.files import frames, parquet_plan
 from covmis_build.files.parquet_pages import pages
+from covmis_build.files.reading import MANY_ROWS, Sheet
 from covmis_build.files.sizes import OF_A_VALUE, sizes
 
 TEXTS = pa.array(["abcde", "", "z" * 200, None])
@@ -162,3 +165,14 @@ def test_a_header_that_another_reader_may_understand_is_refused(tmp_path, kind):
     data[4] = 0x10 | kind if kind < 16 else kind
     with pytest.raises(InputError, match="page"):
         deque(frames.batches(io.BytesIO(data)), maxlen=0)
+
+
+@pytest.mark.parametrize("text", ["è \U0001f34b", "\ud800"])
+def test_many_rows_leave_a_child_process_as_they_are(text) -> None:
+    """As columns, which need a third of the memory; what is no Unicode, one by one."""
+    rows = [{"id": str(row), "text": text, "": ""} for row in range(MANY_ROWS)]
+    sheet = Sheet(["id", "text", ""], rows, list(range(2, MANY_ROWS + 2)))
+    assert isinstance(sheet.__getstate__()["rows"], list) == (text == "\ud800")
+    assert pickle.loads(pickle.dumps(sheet)) == sheet
+    uneven = replace(sheet, rows=[*rows, {"id": "1"}])
+    assert pickle.loads(pickle.dumps(uneven)) == uneven
