@@ -266,13 +266,16 @@ def _check_rounds(
             ]
         checks += _check_sample(frozen, built, settings, manifest)
         corpora = {"the bundle's corpus": bundled_corpus(files)}
+        as_sampled = expected
         expected, figures, population, drawn = _weighted(
             expected, frozen, built, rounds, settings, places, corpora
         )
         if release is not None:
             corpora["the corpus"] = read_corpus(release / "corpus.parquet").assign(text=None)
             if FACTS in files:
-                checks += _check_beside(release, corpora["the corpus"], built, today, settings, figures)
+                checks += _check_beside(
+                    release, corpora["the corpus"], as_sampled, built, today, settings, figures
+                )
                 if drawn is not None and not manifest.purged:
                     checks.append(_check_design(release, drawn))
                 if not manifest.purged and not settings.sampling.strata_by and figures is not None:
@@ -447,9 +450,14 @@ def _check_sample(
     return [*checks, Check(what, same, f"{len(told):,} items{left_out}")]
 
 
+IN_WEIGHTS = {"design": "design", "rule": "automatic_label", "p_audit": "p_audit"}
+"""Columns of replicate_weights.csv before covmis 0.3, and the corpus's column that has the same now."""
+
+
 def _check_beside(
     release: Path,
     corpus: pd.DataFrame,
+    as_sampled: pd.DataFrame,
     built: Mapping[str, pd.DataFrame],
     today: Settings,
     governed: Settings,
@@ -463,6 +471,11 @@ def _check_beside(
         governed.sampling,
         corpus[["item_id"]] if figures is None else figures.weights,
     )
+    weights = beside[WEIGHTS]
+    if weights is not None and corpus["automatic_label"].isna().all():
+        usual = as_sampled.assign(design=as_sampled["design"].replace("", governed.sampling.design))
+        told = {name: usual[column].to_numpy() for name, column in IN_WEIGHTS.items()}
+        beside[WEIGHTS] = weights.assign(**told)
     if "claims" in built:
         beside[MISINFORMATION] = misinformation(built["claims"], corpus)
     divided = read_beside(release / f"{SPLITS}.csv")
