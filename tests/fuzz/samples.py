@@ -377,7 +377,13 @@ def corpus_frame() -> pd.DataFrame:
         "post_id": ["x:1", "x:2"],
         "native_id": ["1", "2"],
     }
-    rows |= {"p_claim": [1.0, 0.5], "p_sample": [1.0, 1.0], "weight": [1.0, 2.0], "group_size": [1, 2]}
+    rows |= {
+        "p_claim": [1.0, 0.5],
+        "p_sample": [1.0, 1.0],
+        "p_audit": [1.0, 1.0],
+        "weight": [1.0, 2.0],
+        "group_size": [1, 2],
+    }
     rows |= {"weight_of_posts": [1.0, 4.0], "in_population": ["yes", "yes"]}
     return pd.DataFrame(rows)
 
