@@ -273,11 +273,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--own", type=int, default=0)
+    parser.add_argument("--keys", type=int, default=30, help="of each JSON file so many; 0: all")
     given = parser.parse_args()
     made, passed, own, unseen = Counter(), Counter(), Counter(), Counter()
     with tempfile.TemporaryDirectory() as scratch, at_once():
         whole = Whole(given.folder, Path(scratch))
-        every = list(of_folder(given.folder))
+        every = list(of_folder(given.folder, given.keys or None))
         random.Random(4).shuffle(every)
         for forgery in every:
             made[forgery.kind] += 1
