@@ -211,12 +211,15 @@ def _value(row: WrittenSetting, text: str, kind: Any) -> Any:
     if row.control is Control.CHOICES:
         return _parts(text)
     if row.control is Control.AUTHORS:
-        people = ([part.strip() for part in line.split(";")] for line in text.splitlines() if line)
+        people = ([part.strip() for part in line.split(";", 2)] for line in text.splitlines() if line)
         return [dict(zip(PEOPLE, parts, strict=False)) for parts in people]
     if row.control is Control.ENTRIES:
         pairs = [line.partition("=") for line in text.splitlines() if line]
         if wrong := next((key for key, sign, _ in pairs if not sign or not key.strip()), None):
             raise InputError(f"{row.name}: '{wrong[:60]}' is no entry", remedy="Write key = value on a line")
+        keys = [key.strip() for key, _, _ in pairs]
+        if twice := next((key for key in keys if keys.count(key) > 1), None):
+            raise InputError(f"{row.name}: '{twice[:60]}' stands on two lines", remedy="Keep one")
         parts = get_type_hints(plain, include_extras=True) if dataclasses.is_dataclass(plain) else {}
         other = get_args(plain)[1] if get_args(plain) else str
         kinds = {key_of(name): part for name, part in parts.items()}

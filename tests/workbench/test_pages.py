@@ -254,13 +254,13 @@ def test_settings_are_asked_for_as_what_they_are(client, study):
     assert "changes tables from “clean” on" in page
     send(client, "/settings", "/settings", {})
     assert "Saved." not in client.get("/settings").text, "a form sent untouched changes nothing"
-    typed = {"release.authors": "Curie, Marie; 0000-0002-1825-0097\r\nNoether, Emmy", "annotation.workload": "a1 = 0.5",
+    typed = {"release.authors": "Curie, Marie; 0000-0002-1825-0097; Paris; Warsaw\r\nNoether, Emmy", "annotation.workload": "a1 = 0.5",
              "labels.sub_labels": "neither = unrelated, questions", "release.splits": "scheme = grouped\nfractions = .8, .1, .1",
              "annotation.show": "card, media", "release.text": "true", "cleaning.against": "", "seed": "7"}  # fmt: skip
     assert "Saved." in send(client, "/settings", "/settings", typed).text
     settings = covmis.open_study(study.places.folder).settings
-    assert [(author.name, author.orcid) for author in settings.release.authors] == [
-        ("Curie, Marie", "0000-0002-1825-0097"), ("Noether, Emmy", ""),
+    assert [(author.name, author.orcid, author.affiliation) for author in settings.release.authors] == [
+        ("Curie, Marie", "0000-0002-1825-0097", "Paris; Warsaw"), ("Noether, Emmy", "", ""),
     ]  # fmt: skip
     assert (settings.annotation.workload, settings.labels.sub_labels) == (
         {"a1": 0.5},
@@ -278,6 +278,7 @@ def test_settings_are_asked_for_as_what_they_are(client, study):
     for name, text in (
         ("annotation.workload", "a1"),
         ("annotation.workload", "a1 = half"),
+        ("annotation.workload", "a1 = 1\na1 = 2"),
         ("release.splits", "scheme = odd"),
     ):
         refused = send(client, "/settings", "/settings", {name: text})
