@@ -74,7 +74,7 @@ def may_be_of(path: Path, digest: str) -> bool:
 
 
 def read(path: Path) -> Stamp:
-    """Return what this time stamp says, whoever signed it."""
+    """Return what this time stamp says; who signed it is not checked."""
     with tempfile.TemporaryDirectory() as scratch:
         told = _copied(path, Path(scratch)) and _read(Path(scratch))
     if not told:
@@ -140,7 +140,7 @@ def _copied(path: Path, folder: Path) -> bool:
 
 
 def _read(folder: Path) -> Stamp | None:
-    """Return what the answer in this folder says, and write its certificates beside it; None if it is no time stamp."""
+    """Return what the answer in this folder says, and write its certificates next to it; None if it is no time stamp."""
     steps = (
         ("ts", "-reply", "-in", ANSWERED, "-token_out", "-out", TOKEN),
         ("pkcs7", "-inform", "DER", "-in", TOKEN, "-print_certs", "-out", CERTIFICATES),

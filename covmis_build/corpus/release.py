@@ -85,7 +85,7 @@ def make_corpus(
 
 
 def rules_of(corpus: pd.DataFrame) -> list[str]:
-    """Return each item's automatic label, whoever judged it later; empty for items labelled by people only."""
+    """Return each item's automatic label, also if people judged it later; empty for items labelled by people only."""
     given = corpus["automatic_label"] if "automatic_label" in corpus else [""] * len(corpus)
     return [
         str(label) if how == "automatic" else str(rule or "") if how == "audited" else ""
