@@ -43,6 +43,7 @@ from covmis_build.annotation.json_records import own_hash, read_json, read_recor
 from covmis_build.annotation.recording import append
 from covmis_build.annotation.relevance import YES
 from covmis_build.annotation.sendings import Sending
+from covmis_build.children import each_in_child
 from covmis_build.errors import InputError, counted
 from covmis_build.options import MACHINE, Labels
 from covmis_build.places import DRAWS
@@ -678,18 +679,13 @@ def forget(rounds: Path, post_ids: Sequence[str]) -> int:
 
 def _forget_files(rounds: Path, round_: RoundFolder, items: set[str]) -> None:
     """Remove these items from all sheets and exports. Delete pages and lists that may contain them."""
-    from covmis_build.annotation.channels.sheets import without_items
-
-    unread = {path for path, _ in unreadable_sheets(round_)}
-    for path in sorted(_sheets(round_) - unread):
-        for kept, content in without_items(path, items).items():
+    for path, remains in _without(round_, items):
+        if isinstance(remains, InputError):
+            continue  # the purge names it, if it holds something of these items
+        for kept, content in remains.items():
             storage.write_bytes(kept, content)
             if kept != path:
                 storage.remove(path)
-    for path in sorted(set(round_.sheets.glob("*.json")) - unread):
-        data = read_json(path)
-        data["answers"] = [row for row in data.get("answers", []) if row.get("id") not in items]
-        storage.write_text(path, json.dumps(data, indent=1))
     pages = [
         *round_.sheets.glob("*.html"),
         *round_.folder.glob("feedback/*.html"),
@@ -702,18 +698,25 @@ def _forget_files(rounds: Path, round_: RoundFolder, items: set[str]) -> None:
 
 def unreadable_sheets(round_: RoundFolder) -> list[tuple[Path, InputError]]:
     """Return files among the sheets that are none, with the reason: nothing can be taken out of them."""
+    return [(path, error) for path, error in _without(round_, set()) if isinstance(error, InputError)]
+
+
+def _without(round_: RoundFolder, items: set[str]) -> list[tuple[Path, dict[Path, bytes] | InputError]]:
+    """Return every sheet and answers file (path and content) without these items, or why it cannot be read."""
     from covmis_build.annotation.channels.sheets import without_items
 
-    unread = []
-    for path in sorted({*_sheets(round_), *round_.sheets.glob("*.json")}):
+    sheets = sorted(_sheets(round_))
+    tables = each_in_child(without_items, [(path, items) for path in sheets])
+    pages: list[tuple[Path, dict[Path, bytes] | InputError]] = []
+    for path in sorted(round_.sheets.glob("*.json")):
         try:
-            if path.suffix == ".json":
-                read_json(path)
-            else:
-                without_items(path, ())
+            data = read_json(path)
         except InputError as error:
-            unread.append((path, error))
-    return unread
+            pages.append((path, error))
+            continue
+        data["answers"] = [row for row in data.get("answers", []) if row.get("id") not in items]
+        pages.append((path, {path: json.dumps(data, indent=1).encode()}))
+    return [*zip(sheets, tables, strict=True), *pages]
 
 
 def _sheets(round_: RoundFolder) -> set[Path]:
