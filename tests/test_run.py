@@ -2,13 +2,11 @@
 
 import dataclasses
 import hashlib
-import os
 import random
 import shutil
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -207,28 +205,39 @@ def test_the_flow_ends_with_the_sample(built):
     assert reasons <= {step.name for step in steps}, "every step that drops is a row of the flow"
 
 
-def killed_and_finished(built, folder, moments, seconds):
-    """Kill a run again and again, each time at another moment; then let one end."""
+COUNTED = """
+import atexit, os, signal, sys
+from covmis_build.cli import main
+last, command, calls = int(sys.argv.pop(1)), os.getpid(), 0
+def at_call(frame, event, argument):
+    global calls
+    calls += event == "call"
+    if calls == last and os.getpid() == command:
+        os.killpg(command, signal.SIGKILL)
+if not last:
+    atexit.register(lambda: print(calls, file=sys.stderr))
+sys.setprofile(at_call)
+main()
+"""
+"""A command that is killed at its n-th call of a Python function, with all that it has started; 0: says how many there are."""
+
+
+def run_counted(folder, last):
+    return subprocess.run(
+        [sys.executable, "-c", COUNTED, str(last), "run", "--study", str(folder)],
+        capture_output=True, text=True, start_new_session=True, check=False,
+    )  # fmt: skip
+
+
+def killed_and_finished(built, folder, moments, calls):
+    """Kill a run again and again, each time at another of its calls, and sometimes what follows, too; then let one end."""
     shutil.copytree(built.places.folder, folder, ignore=shutil.ignore_patterns("build"))
-    command = [
-        sys.executable,
-        "-c",
-        "from covmis_build.cli import main; main()",
-        "run",
-        "--study",
-        str(folder),
-    ]
     for moment in moments:
-        if (
-            random.Random(moment).random() < 0.5
-        ):  # sometimes on top of the previous build, sometimes from nothing
-            shutil.rmtree(folder / "data" / "build", ignore_errors=True)
-        child = subprocess.Popen(
-            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-        )
-        time.sleep(moment * seconds)
-        os.killpg(child.pid, signal.SIGKILL)
-        child.wait()
+        shutil.rmtree(folder / "data" / "build", ignore_errors=True)
+        assert run_counted(folder, 1 + int(0.95 * moment * calls)).returncode == -signal.SIGKILL
+        chance = random.Random(moment)
+        if chance.random() < 0.5:
+            run_counted(folder, 1 + int(chance.random() * calls))  # the rest of a run may have fewer calls
         study = open_study(folder)
         run(study.places, study.settings, workers=1)
         yield tables_of(open_study(folder))
@@ -236,16 +245,13 @@ def killed_and_finished(built, folder, moments, seconds):
 
 def _kill(built, tmp_path, count):
     expected = tables_of(built)
-    began = time.monotonic()
-    shutil.copytree(built.places.folder, tmp_path / "timed", ignore=shutil.ignore_patterns("build"))
-    subprocess.run(
-        [sys.executable, "-c", "from covmis_build.cli import main; main()", "run", "--study", str(tmp_path / "timed")],
-        check=True, stdout=subprocess.DEVNULL,
-    )  # fmt: skip
-    seconds = time.monotonic() - began
+    shutil.copytree(built.places.folder, tmp_path / "counted", ignore=shutil.ignore_patterns("build"))
+    whole = run_counted(tmp_path / "counted", 0)
+    assert whole.returncode == 0, whole.stderr
     chance = random.Random(20220405)
     moments = [chance.random() for _ in range(count)]
-    for tables in killed_and_finished(built, tmp_path / "killed", moments, seconds):
+    calls = int(whole.stderr.split()[-1])
+    for tables in killed_and_finished(built, tmp_path / "killed", moments, calls):
         assert tables == expected
     build = tmp_path / "killed" / "data" / "build"
     assert {path.name for path in build.glob(".*")} <= {".lock", ".files.json"}, "leftovers are swept"
