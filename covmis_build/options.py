@@ -38,6 +38,9 @@ Unit = Literal["platform", "year", "month", "day"]
 STRATA: tuple[str, ...] = get_args(Unit)
 """What `[sampling] strata_by` may divide each query type by."""
 
+AuditUnit = Literal["claim", "kind", "platform", "year", "month", "day"]
+"""Parts whose automatic labels `[annotation] audit_per_part` has checked."""
+
 DesignName = Literal["poisson", "two_phase"]
 DESIGN_NAMES: tuple[str, ...] = get_args(DesignName)
 """Sampling designs: each post with its own probability, or a fixed number per claim."""
@@ -521,13 +524,17 @@ class Annotation:
     audit: Annotated[
         float, says("share of automatic labels that annotators check without knowing it", ge=0, le=1)
     ] = 0.05
-    audit_per_claim: Annotated[
+    audit_per_part: Annotated[
         int,
         says(
-            "expected number of such checks in each claim (and part of strata_by), if it has as many; 5 for intervals of claims",
+            "expected number of such checks in each part of audit_by, if it has as many; 5 for intervals",
             ge=0,
         ),
     ] = 0
+    audit_by: Annotated[
+        tuple[AuditUnit, ...],
+        says('parts that need checks: "claim"; also "month", "year", "day", "platform", "kind" (query type)'),
+    ] = ("claim",)
     channel: Annotated[
         Literal["label-studio", "csv", "xlsx", "html"],
         says('"label-studio"; or "xlsx", "csv" (sheets), "html" (an offline page), which need no server'),
@@ -559,6 +566,11 @@ class Annotation:
     workload: Annotated[
         dict[str, Annotated[float, Meta(gt=0)]], says("e.g. { a1 = 0.5 }: half as much work as the others")
     ] = field(default_factory=dict)
+
+    @property
+    def audits_times(self) -> bool:
+        """Whether the checks of automatic labels are planned by time."""
+        return self.audit_per_part > 0 and bool({"year", "month", "day"} & set(self.audit_by))
 
     @property
     def people(self) -> tuple[str, ...]:

@@ -260,7 +260,9 @@ def _make_sample(work: Work) -> Made:
         settings.labels,
         seed=settings.seed,
         audit=settings.annotation.audit,
-        audit_per_claim=settings.annotation.audit_per_claim,
+        audit_per_part=settings.annotation.audit_per_part,
+        audit_by=settings.annotation.audit_by,
+        times=times_of_audit(places, settings, reach.items),
         strata=reach.strata,
         chances=ranked_chances(places, settings, reach.items),
         clusters=reach.clusters,
@@ -297,8 +299,18 @@ def strata_of(places: Places, settings: Settings, items: pd.DataFrame) -> Mappin
         return None
     from covmis_build.sampling.strata import strata_by
 
+    return strata_by(items, times_of(places, items), settings.sampling.strata_by)
+
+
+def times_of_audit(places: Places, settings: Settings, items: pd.DataFrame) -> pd.DataFrame | None:
+    """Return the posts' times, if `[annotation] audit_per_part` needs them."""
+    return times_of(places, items) if settings.annotation.audits_times else None
+
+
+def times_of(places: Places, items: pd.DataFrame) -> pd.DataFrame:
+    """Return when the posts of these items were written (post_id, created_at)."""
     times = storage.read_columns(places.table("posts"), ["post_id", "created_at"])
-    return strata_by(items, times[times["post_id"].isin(items["post_id"])], settings.sampling.strata_by)
+    return times[times["post_id"].isin(items["post_id"])]
 
 
 def ranked_chances(places: Places, settings: Settings, items: pd.DataFrame) -> dict[str, float]:
@@ -390,7 +402,13 @@ STAGES = (
         "sample",
         3,
         ("claims", "clean"),
-        ("sampling", "labels.automatic", "annotation.audit", "annotation.audit_per_claim"),
+        (
+            "sampling",
+            "labels.automatic",
+            "annotation.audit",
+            "annotation.audit_per_part",
+            "annotation.audit_by",
+        ),
         ("sample", "dropped", "draws"),
         frozen_files,
         _make_sample,

@@ -10,7 +10,7 @@ from covmis_build.errors import InputError
 from covmis_build.estimation import differences
 from covmis_build.estimation.scopes import SCOPES, Scope
 from covmis_build.options import STRATA
-from covmis_build.sampling.strata import strata_by
+from covmis_build.sampling.strata import divided
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,10 +35,9 @@ def in_part(items: pd.DataFrame, part: Part) -> Mask:
 
 def names_of_parts(items: pd.DataFrame, scope: str) -> NDArray[np.object_]:
     """Return each item's part: its claim, query type, platform or time window."""
-    if scope not in STRATA:
-        return items["claim_id" if scope == Scope.CLAIM else "kind"].astype(str).to_numpy(dtype=object)
-    _need_times(items)
-    return np.array(list(strata_by(items, items, [scope]).values()), dtype=object)
+    if scope in STRATA:
+        _need_times(items)
+    return np.array(divided(items, items, scope), dtype=object)
 
 
 def with_parts(items: pd.DataFrame) -> pd.DataFrame:

@@ -116,24 +116,25 @@ def chances_of_checks(
 
 
 def planned_chances(
-    groups: Sequence[Sequence[Any] | NDArray[Any]],
+    number: int,
+    divisions: Sequence[Sequence[Any] | NDArray[Any]],
     share: float,
-    per_claim: int,
+    per_part: int,
     expected: Floats | None = None,
 ) -> Floats:
-    """Return each automatic label's probability of being checked: `share`, or more so that small groups are checked, too.
+    """Return the probability of being checked of a `number` of automatic labels: `share`, or more so that small parts are checked, too.
 
-    `groups` divide the automatic labels, such as their claims; each group has `per_claim` checks in expectation, or all of its
-    labels. `expected` is how many drawn labels each stands for, if the draw is still to come.
+    `divisions` are each label's claim, month …: each part has `per_part` checks in expectation, or all of its labels.
+    `expected` is how many drawn labels each stands for, if the draw is still to come.
 
-    >>> planned_chances([["a", "a", "a", "a", "b"]], 0.25, 2).tolist()
+    >>> planned_chances(5, [["a", "a", "a", "a", "b"]], 0.25, 2).tolist()
     [0.5, 0.5, 0.5, 0.5, 1.0]
     """
-    chances = np.full(len(groups[0]), share)
-    for names in groups if per_claim else ():
+    chances = np.full(number, share)
+    for names in divisions if per_part else ():
         _, of = np.unique(np.asarray(names), return_inverse=True)
         sizes = np.bincount(of, expected)[of]
-        chances = np.maximum(chances, per_claim / np.maximum(sizes, per_claim))
+        chances = np.maximum(chances, per_part / np.maximum(sizes, per_part))
     return chances
 
 

@@ -33,10 +33,10 @@ from covmis_build.sampling.automatic import automatic_label
 from covmis_build.sampling.certain import certain, clusters_of
 from covmis_build.sampling.designs import design_of
 from covmis_build.sampling.inclusion import Allocation, allocate
-from covmis_build.sampling.strata import kind_of, stratum_of
+from covmis_build.sampling.strata import CLAIM, divided, kind_of, stratum_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from covmis_build.options import Labels, Sampling
     from covmis_build.records import Chance, Draw
@@ -79,7 +79,9 @@ def sample(  # noqa: PLR0913 - what a draw depends on, by name
     *,
     seed: int,
     audit: float = 0.0,
-    audit_per_claim: int = 0,
+    audit_per_part: int = 0,
+    audit_by: Sequence[str] = (CLAIM,),
+    times: pd.DataFrame | None = None,
     strata: Mapping[str, str] | None = None,
     chances: Mapping[str, float] | None = None,
     clusters: Clusters | None = None,
@@ -88,8 +90,8 @@ def sample(  # noqa: PLR0913 - what a draw depends on, by name
     """Draw from `items` (table `items`), keeping `frozen`, the items of opened rounds, unchanged.
 
     `frozen` has the columns of table `sample` and all sampled items of claims in opened rounds. `audit` is the share of automatic
-    labels that people check unknowingly, `audit_per_claim` how many of each claim and stratum (`planned_chances`). `strata` (item_id to a name, such as a month or platform) divides each kind;
-    quotas are then per kind and name. `chances` has each ranked item's own probability: ranked items are added to the claim's
+    labels that people check unknowingly, `audit_per_part` how many of each part of `audit_by` (`planned_chances`); `times` (post_id,
+    created_at) are needed if these are times. `strata` (item_id to a name, such as a month or platform) divides each kind; quotas are then per kind and name. `chances` has each ranked item's own probability: ranked items are added to the claim's
     target. If `items` are only those that a draw can reach (`reach.py`), `clusters` has the number of posts per claim and
     stratum, and `dropped` has the reachable ones. `opened` is the number of each claim's last draw with an opened round.
     """
@@ -140,7 +142,9 @@ def sample(  # noqa: PLR0913 - what a draw depends on, by name
             expected.append({"claim_id": claim, "stratum": name, "kind": kind_of(name), **row, **here})
     for claim in earlier.keys() - claims.keys() - every_count.keys():
         chosen += history.closed(earlier[claim])
-    sampled = _table(chosen, pool, past, labels, strata, seed=seed, audit=audit, per_claim=audit_per_claim)
+    sampled_rows = _rows_of_sample(chosen, pool, past, labels)
+    chances = _chances_of_checks(sampled_rows, times, audit_by, audit, audit_per_part)
+    sampled = _table(sampled_rows, chances, past, seed=seed)
     taken = set(sampled["item_id"])
     return Sampled(
         sampled,
@@ -206,18 +210,10 @@ def _by_claim(rows: history.Past) -> dict[str, history.Past]:
     return claims
 
 
-def _table(
-    chosen: list[Draw],
-    pool: history.Past,
-    past: history.Past,
-    labels: Labels,
-    strata: Mapping[str, str] | None,
-    *,
-    seed: int,
-    audit: float,
-    per_claim: int,
-) -> pd.DataFrame:
-    """Return the table `sample`; frozen items keep their automatic label and audit."""
+def _rows_of_sample(
+    chosen: list[Draw], pool: history.Past, past: history.Past, labels: Labels
+) -> list[dict[str, Any]]:
+    """Return the sampled items with their automatic labels; frozen items keep theirs."""
     rows = []
     for choice in sorted(chosen, key=lambda choice: choice.item_id):
         row = past.get(choice.item_id) or {
@@ -225,7 +221,13 @@ def _table(
             "automatic_label": automatic_label(pool[choice.item_id]["kinds"], labels),
         }
         rows.append({**row, **choice._asdict()})
-    chances = _chances_of_checks(rows, strata, audit, per_claim)
+    return rows
+
+
+def _table(
+    rows: list[dict[str, Any]], chances: Mapping[str, float], past: history.Past, *, seed: int
+) -> pd.DataFrame:
+    """Return the table `sample`; frozen items keep their audit."""
     for row in rows:
         item = row["item_id"]
         if item not in past:
@@ -236,17 +238,20 @@ def _table(
 
 
 def _chances_of_checks(
-    rows: list[dict[str, Any]], strata: Mapping[str, str] | None, audit: float, per_claim: int
+    rows: list[dict[str, Any]],
+    times: pd.DataFrame | None,
+    by: Sequence[str],
+    audit: float,
+    per_part: int,
 ) -> dict[str, float]:
     """Return the probability that people check each item's automatic label, for those that have one."""
-    automatic = [row for row in rows if row["automatic_label"]]
-    if not automatic:
+    automatic = pd.DataFrame([row for row in rows if row["automatic_label"]])
+    if automatic.empty:
         return {}
-    groups = [[row["claim_id"] for row in automatic]]
-    if strata is not None:
-        groups.append([strata.get(row["item_id"], "") for row in automatic])
-    chances = planned_chances(groups, audit, per_claim)
-    return dict(zip((row["item_id"] for row in automatic), chances.tolist(), strict=True))
+    known = pd.DataFrame({"post_id": [], "created_at": []}) if times is None else times
+    parts = [divided(automatic, known, name) for name in by] if per_part else []
+    chances = planned_chances(len(automatic), parts, audit, per_part)
+    return dict(zip(automatic["item_id"], chances.tolist(), strict=True))
 
 
 def _dropped(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:

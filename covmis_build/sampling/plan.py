@@ -16,7 +16,7 @@ from covmis_build.sampling.automatic import automatic_label
 from covmis_build.sampling.certain import Clusters, certain, clusters_of
 from covmis_build.sampling.designs import design_of
 from covmis_build.sampling.inclusion import allocate
-from covmis_build.sampling.strata import strata_of
+from covmis_build.sampling.strata import CLAIM, MONTH, divided, strata_of
 from covmis_build.stats.intervals import reach_of
 
 if TYPE_CHECKING:
@@ -28,11 +28,13 @@ if TYPE_CHECKING:
 
 LONGEST = 600.0
 """Maximum seconds counted for a label: longer ones mean that the annotator was away."""
+FIVE = 5
+"""So many checks of a part give it an interval with some width to spare."""
 FEWEST_CHECKS = 2
 """Below it the shares of a part have words for an interval, as in `estimation.checks`."""
 COLUMNS = [
     "per_claim", "per_kind", "claims", "items", "items_sd", "certain", "certain_cost", "automatic", "audited", "by_people", "hours",
-    "few_checks", "five_checks", "half_width_pool", "half_width_claim", "design_effect", "audit_bound",
+    "few_claims", "few_months", "five_checks", "five_hours", "half_width_pool", "half_width_claim", "design_effect", "audit_bound",
 ]  # fmt: skip
 
 
@@ -65,13 +67,26 @@ class Pool(NamedTuple):
     claim: NDArray[np.int64]
     p_claim: NDArray[np.float64]
     automatic: NDArray[np.bool_]
-    part: NDArray[np.object_] | None
-    """Each post's part of `strata_by`, if there is one."""
+    parts: dict[str, list[str]]
+    """The claim, month, … of each post with an automatic label."""
 
     @classmethod
-    def of(cls, items: pd.DataFrame, labels: Labels, strata: Mapping[str, str] | None = None) -> Pool:
-        """Create it from these items, without ranked ones, which are added to every target."""
+    def of(
+        cls,
+        items: pd.DataFrame,
+        labels: Labels,
+        strata: Mapping[str, str] | None = None,
+        times: pd.DataFrame | None = None,
+        audit_by: Sequence[str] = (CLAIM,),
+    ) -> Pool:
+        """Create it from these items, without ranked ones, which are added to every target.
+
+        `times` (post_id, created_at) are needed for months.
+        """
         items = items[items["kind"] != RANKED]
+        automatic = np.array([automatic_label(kinds, labels) != "" for kinds in items["kinds"]], dtype=bool)
+        divisions = [*audit_by, CLAIM, *([] if times is None else [MONTH])]
+        known = pd.DataFrame({"post_id": [], "created_at": []}) if times is None else times
         clusters = clusters_of(items, strata)
         place = {
             item: at
@@ -94,8 +109,8 @@ class Pool(NamedTuple):
             len(claims),
             np.asarray(of_claim, np.int64),
             items["p_claim"].to_numpy(dtype=float),
-            np.array([automatic_label(kinds, labels) != "" for kinds in items["kinds"]], dtype=bool),
-            None if strata is None else np.array([strata[item] for item in items["item_id"]], dtype=object),
+            automatic,
+            {name: divided(items[automatic], known, name) for name in dict.fromkeys(divisions)},
         )
 
 
@@ -113,9 +128,9 @@ def costs(
 
     Half-widths are of the Hájek share of unique posts, for a label with this share everywhere: for the whole population, and for
     the median claim. `certain` clusters add `certain_cost` items. `audit_bound` is the maximum error rate of automatic labels
-    compatible with an audit without errors, `few_checks` the number of claims with automatic labels of which people are expected to
-    check fewer than two, `five_checks` the number of audited items with `audit_per_claim` = 5. Another target that is too small for
-    the quotas gets smaller ones.
+    compatible with an audit without errors, `few_claims` and `few_months` the numbers of those with automatic labels of which
+    people are expected to check fewer than two, `five_checks` and `five_hours` the audited items and the hours if people check about
+    five in each of these, too. Another target that is too small for the quotas gets smaller ones.
     """
     rows = []
     for target in sorted({options.per_claim, *targets}):
@@ -140,15 +155,17 @@ def _row(
     more = float((1 - p[sure]).sum())
     p[sure] = 1.0
     machine = float(p[automatic].sum())
-    labels, checks = _checks(pool, p, annotation)
-    _, five = _checks(pool, p, replace(annotation, audit_per_claim=5))
+    checks = _checks(pool, p[automatic], annotation.audit_by, annotation)
+    few = {name: _few(pool, name, p[automatic], checks) for name in (CLAIM, MONTH) if name in pool.parts}
+    by = dict.fromkeys([*annotation.audit_by, *(name for name, count in few.items() if count)])
+    five = float(_checks(pool, p[automatic], list(by), replace(annotation, audit_per_part=FIVE)).sum())
     audited = float(checks.sum())
     people = float(p[~automatic].sum()) + audited
-    hours = None if seconds is None else people * annotation.per_item * seconds / 3600
+    each = None if seconds is None else annotation.per_item * seconds / 3600
     # The variance of a sum of e/π for independent e with variance 1 (both designs, to first order).
     loose = ((1 / p - 1) + (1 - first)) / first**2
     reach = reach_of(level) * math.sqrt(share * (1 - share))
-    each = np.sqrt(np.bincount(pool.claim, loose)) / np.bincount(pool.claim, 1 / first)
+    spread = np.sqrt(np.bincount(pool.claim, loose)) / np.bincount(pool.claim, 1 / first)
     whole = math.sqrt(loose.sum()) / (1 / first).sum()
     varies = not design_of(sampling.design).FIXED_SIZE
     return {
@@ -161,12 +178,14 @@ def _row(
         "certain_cost": more,
         "automatic": machine,
         "audited": audited,
-        "five_checks": float(five.sum()),
-        "few_checks": int(np.sum(checks < np.minimum(FEWEST_CHECKS, labels) - 1e-9)),
+        "few_claims": few[CLAIM],
+        "few_months": few.get(MONTH, 0),
+        "five_checks": five,
+        "five_hours": None if each is None else (people - audited + five) * each,
         "by_people": people,
-        "hours": hours,
+        "hours": None if each is None else people * each,
         "half_width_pool": reach * whole,
-        "half_width_claim": reach * float(np.median(each)),
+        "half_width_claim": reach * float(np.median(spread)),
         # Kish: the effect of unequal weights, without the finite population correction
         "design_effect": float(p.sum()) * float((1 / (p * first**2)).sum()) / float((1 / first).sum()) ** 2,
         "audit_bound": upper_bound(audited, level=level) if audited else None,
@@ -174,11 +193,15 @@ def _row(
 
 
 def _checks(
-    pool: Pool, p: NDArray[np.float64], annotation: Annotation
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the expected number of automatic labels of each claim that has some, and how many of them people check."""
-    here = pool.automatic
-    groups = [pool.claim[here], *([] if pool.part is None else [pool.part[here]])]
-    chances = planned_chances(groups, annotation.audit, annotation.audit_per_claim, p[here])
-    _, of = np.unique(pool.claim[here], return_inverse=True)
-    return np.bincount(of, p[here]).astype(float), np.bincount(of, chances * p[here]).astype(float)
+    pool: Pool, p: NDArray[np.float64], by: Sequence[str], annotation: Annotation
+) -> NDArray[np.float64]:
+    """Return how many times people are expected to check each automatic label, which is drawn with probability p."""
+    parts = [pool.parts[name] for name in by]
+    return p * planned_chances(len(p), parts, annotation.audit, annotation.audit_per_part, p)
+
+
+def _few(pool: Pool, name: str, p: NDArray[np.float64], checks: NDArray[np.float64]) -> int:
+    """Return the number of claims (or months) of whose automatic labels people are expected to check too few."""
+    _, of = np.unique(np.asarray(pool.parts[name]), return_inverse=True)
+    labels, checked = np.bincount(of, p), np.bincount(of, checks)
+    return int(np.sum(checked < np.minimum(FEWEST_CHECKS, labels) - 1e-9))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-MONTH, DAY = "month", "day"
+CLAIM, MONTH, DAY = "claim", "month", "day"
 WINDOWS = {"year": 4, MONTH: 7, DAY: 10}
 """Number of characters of `created_at` that identify each time window."""
 
@@ -42,6 +42,20 @@ def strata_by(items: pd.DataFrame, posts: pd.DataFrame, by: Sequence[str]) -> Ma
         )
         strata[str(item)] = " ".join(parts)
     return strata
+
+
+def divided(items: pd.DataFrame, posts: pd.DataFrame, by: str) -> list[str]:
+    """Return each item's claim, query type (kind), platform or time window, in row order.
+
+    >>> import pandas as pd
+    >>> items = pd.DataFrame({"item_id": ["1|x:1"], "claim_id": ["1"], "post_id": ["x:1"]})
+    >>> posts = pd.DataFrame({"post_id": ["x:1"], "created_at": ["2020-04-22T12:34:56Z"]})
+    >>> divided(items, posts, "claim"), divided(items, posts, "month")
+    (['1'], ['2020-04'])
+    """
+    if by in STRATA:
+        return list(strata_by(items, posts, [by]).values())
+    return [str(name) for name in items["claim_id" if by == CLAIM else by]]
 
 
 def stratum_of(item: str, kind: str, strata: Mapping[str, str] | None) -> str:

@@ -11,13 +11,13 @@ import pandas as pd
 from covmis_build import storage, tables
 from covmis_build.annotation.frozen_items import frozen_items
 from covmis_build.annotation.round_folder import all_rounds
-from covmis_build.building.stages import ranked_chances, strata_of
+from covmis_build.building.stages import ranked_chances, strata_of, times_of
 from covmis_build.errors import InputError, counted
 from covmis_build.options import RANKED, TARGETS
 from covmis_build.report.result import Result
 from covmis_build.sampling.designs import design_of
 from covmis_build.sampling.draw import sample
-from covmis_build.sampling.plan import Cost, Pool, costs, seconds_per_label
+from covmis_build.sampling.plan import FIVE, Cost, Pool, costs, seconds_per_label
 from covmis_build.sampling.precision import Precision, precision
 from covmis_build.study.open_round import nothing_kept
 
@@ -56,6 +56,7 @@ class SamplePlan(Result):
     """Largest weight that `[retrieval] ranked` allows."""
     with_costs: bool = True
     """True if the plans are shown as well as the draw."""
+    audit_by: Sequence[str] = ()
 
     def to_frame(self) -> pd.DataFrame:
         """Return the plans."""
@@ -153,13 +154,18 @@ class SamplePlan(Result):
     def checks_sentences(self) -> list[str]:
         """Say what the audit of automatic labels allows to say of claims."""
         own = self.plans[self.plans["per_claim"] == self.per_claim].iloc[0]
-        if not own["few_checks"]:
+        few = {"claim": int(own["few_claims"]), "month": int(own["few_months"])}
+        lacking = {name: number for name, number in few.items() if number}
+        if not lacking:
             return []
+        parts = " and ".join(counted(number, f"{name}s") for name, number in lacking.items())
+        by = ", ".join(f'"{name}"' for name in dict.fromkeys([*self.audit_by, *lacking]))
+        hours = "" if own["hours"] is None else f" ({own['five_hours'] - own['hours']:,.1f} hours)"
         return [
             (
-                f"In {counted(int(own['few_checks']), 'claims')} people are expected to check fewer than two automatic labels: if these are "
-                "more than a tenth of a claim, its shares have words instead of intervals. [annotation] audit_per_claim = 5 checks about "
-                f"five of each claim, for {own['five_checks'] - own['audited']:,.0f} posts more."
+                f"In {parts} people are expected to check fewer than two automatic labels: if these are more than a tenth of such a part, its "
+                f"shares have words instead of intervals. [annotation] audit_per_part = {FIVE} with audit_by = [{by}] checks about five of each, "
+                f"or all, for {own['five_checks'] - own['audited']:,.0f} posts more{hours}."
             )
         ]
 
@@ -170,6 +176,8 @@ class ToPlan:
 
     settings: Settings
     items: pd.DataFrame
+    times: pd.DataFrame
+    """The posts' times."""
     strata: Mapping[str, str] | None
     pool: Pool
     cost: Cost
@@ -200,7 +208,9 @@ def to_plan(study: OfStudy) -> ToPlan:
     strata = strata_of(study.places, settings, items)
     labels = [round_.labels() for round_ in all_rounds(study.places.rounds)]
     cost = seconds_per_label(pd.concat(labels) if labels else tables.empty("labels"))
-    return ToPlan(settings, items, strata, Pool.of(items, settings.labels, strata), cost)
+    times = times_of(study.places, items)
+    pool = Pool.of(items, settings.labels, strata, times, settings.annotation.audit_by)
+    return ToPlan(settings, items, times, strata, pool, cost)
 
 
 def plan_sample(
@@ -223,7 +233,9 @@ def plan_sample(
         settings.labels,
         seed=settings.seed,
         audit=settings.annotation.audit,
-        audit_per_claim=settings.annotation.audit_per_claim,
+        audit_per_part=settings.annotation.audit_per_part,
+        audit_by=settings.annotation.audit_by,
+        times=known.times,
         strata=known.strata,
         chances=ranked_chances(study.places, settings, items),
     )
@@ -252,4 +264,5 @@ def plan_sample(
         share,
         settings.retrieval.ranked.weights_up_to if settings.retrieval.ranked else math.inf,
         with_costs,
+        settings.annotation.audit_by,
     )

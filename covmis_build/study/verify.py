@@ -427,7 +427,8 @@ def _check_sample(
         Check("the audited items are those whose keyed number says so", not unlike, ", ".join(unlike[:5])),
     ]
     what = "the sample is the one that the items and the seed give"
-    if manifest.purged or settings.sampling.strata_by or not {"items", "sample"} <= set(built):
+    divided = settings.sampling.strata_by or settings.annotation.audits_times
+    if manifest.purged or divided or not {"items", "sample"} <= set(built):
         why = "posts were purged" if manifest.purged else "strata, or no tables of the build"
         return [*checks, Check(what, passed=True, detail=f"not compared: {why}")]
     # A ranked post's probability follows from its rank, which is not in the package; draw the others as if without ranks.
@@ -436,9 +437,15 @@ def _check_sample(
     by_rank |= set(counted.loc[counted["kind"] == RANKED, "item_id"]) - set(items["item_id"])
     told, items, counted = (frame[~frame["item_id"].isin(by_rank)] for frame in (told, items, counted))
     told = told.set_index("item_id").sort_index()
-    per_claim = settings.annotation.audit_per_claim
     again = draw.sample(
-        items, counted, settings.sampling, settings.labels, seed=seed, audit=audit, audit_per_claim=per_claim
+        items,
+        counted,
+        settings.sampling,
+        settings.labels,
+        seed=seed,
+        audit=audit,
+        audit_per_part=settings.annotation.audit_per_part,
+        audit_by=settings.annotation.audit_by,
     )
     drawn = again.sample.set_index("item_id").sort_index()
     columns = ["claim_id", "kind", "p_sample", "audited", "automatic_label"]

@@ -35,14 +35,17 @@ def draw(
     *,
     seed=5,
     audit=0.0,
-    audit_per_claim=0,
+    audit_per_part=0,
+    audit_by=("claim",),
+    times=None,
     labels=None,
     strata=None,
     opened=None,
     **options,
 ):
     return sample(
-        items, frozen, Sampling(**options), labels or Labels(), seed=seed, audit=audit, audit_per_claim=audit_per_claim, strata=strata, opened=opened
+        items, frozen, Sampling(**options), labels or Labels(), seed=seed, audit=audit, audit_per_part=audit_per_part,
+        audit_by=audit_by, times=times, strata=strata, opened=opened
     )  # fmt: skip
 
 
@@ -137,21 +140,23 @@ def test_frozen_items_are_drawn_once(make_items, design):
     assert again.expected["frozen"].sum() == len(first.sample)
 
 
-def test_checks_are_planned_for_each_claim_and_part(make_items):
+def test_checks_are_planned_for_each_claim_and_period(make_items):
     """About five of each, or all; what a round froze keeps its probability."""
     items, labels = make_items(COUNTS), Labels(automatic={"title": "favor"})
-    strata = {item: "rare" if item.endswith("7") else "often" for item in items["item_id"]}
+    months = ["2020-04" if item.endswith("7") else "2020-05" for item in items["item_id"]]
+    times = pd.DataFrame({"post_id": items["post_id"], "created_at": [f"{month}-02" for month in months]})
     first = draw(items, audit=0.1, labels=labels).sample
-    drawn = draw(items, audit=0.1, audit_per_claim=5, labels=labels, strata=strata).sample
+    planned = {"audit": 0.1, "audit_per_part": 5, "labels": labels, "audit_by": ("claim", "month")}
+    drawn = draw(items, times=times, **planned).sample
     rule = drawn[drawn["automatic_label"] != ""]
     sizes = rule.groupby("claim_id")["item_id"].transform("size")
-    parts = rule["item_id"].map(strata)
+    parts = rule["item_id"].map(dict(zip(items["item_id"], months, strict=True)))
     of_part = parts.map(parts.value_counts())
     wanted = np.maximum(0.1, np.maximum(5 / np.maximum(sizes, 5), 5 / np.maximum(of_part, 5)))
     assert rule["p_audit"].tolist() == pytest.approx(wanted.tolist())
     assert (rule["p_audit"] > 0.1).any()
     assert (drawn.loc[drawn["automatic_label"] == "", "p_audit"] == 0).all()
-    kept = draw(items, first, audit=0.1, audit_per_claim=5, labels=labels).sample
+    kept = draw(items, first, **planned).sample
     assert kept["p_audit"].tolist() == first["p_audit"].tolist()
 
 

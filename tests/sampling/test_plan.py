@@ -45,26 +45,31 @@ def test_more_posts_cost_hours_and_narrow_intervals(make_items):
     assert found.loc[12, "per_kind"] == 3
 
 
-def test_checks_of_automatic_labels_are_planned_by_claim(make_items):
+def test_checks_of_automatic_labels_are_planned_and_priced_by_claim_and_month(make_items):
     items = make_items(COUNTS)
-    pool = Pool.of(items, Labels())
+    days = ["2020-04-02" if at % 29 == 0 else "2020-05-02" for at in range(len(items))]
+    times = pd.DataFrame({"post_id": items["post_id"], "created_at": days})
+    pool, by = Pool.of(items, Labels(), None, times, ("claim", "month")), ("claim", "month")
     row, more = (
-        costs(pool, Sampling(), Annotation(audit_per_claim=number)).set_index("per_claim").loc[24]
+        costs(pool, Sampling(), Annotation(audit_per_part=number, audit_by=by), seconds=30.0)
+        .set_index("per_claim")
+        .loc[24]
         for number in (0, 4)
     )
-    assert (row["few_checks"], more["few_checks"]) == (6, 0)
+    assert (row["few_claims"], more["few_claims"]) == (6, 0)
+    assert (row["few_months"], more["few_months"]) == (1, 0)
     counts = [
-        draw_of["audited"].sum()
+        sample(
+            items, tables.empty("sample"), Sampling(), Labels(), seed=seed, audit=0.05, audit_per_part=4,
+            audit_by=by, times=times,
+        ).sample["audited"].sum()
         for seed in range(60)
-        for draw_of in [
-            sample(
-                items, tables.empty("sample"), Sampling(), Labels(), seed=seed, audit=0.05, audit_per_claim=4
-            ).sample
-        ]
-    ]
+    ]  # fmt: skip
     assert np.mean(counts) == pytest.approx(more["audited"], rel=0.1)
     assert more["by_people"] - row["by_people"] == pytest.approx(more["audited"] - row["audited"])
     assert row["five_checks"] == more["five_checks"] > more["audited"]
+    paid = (row["five_checks"] - row["audited"]) * 2 * 30 / 3600
+    assert row["five_hours"] - row["hours"] == pytest.approx(paid)
 
 
 def test_the_design_effect_is_that_of_weights_alone(make_items):

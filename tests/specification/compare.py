@@ -172,22 +172,29 @@ def compare_sampling(study, plan, posts, result):
     settings, seed = plan.settings, plan.settings["seed"]
     items, times = items_of(study), {name: post.created_at for name, post in posts.items()}
     p_sample, draws = sampling.draw(seed, items, times, settings["sampling"])
-    ours, by = {}, settings["sampling"]["strata_by"]
+    ours = {}
     rule = {
         name: sampling.automatic_label(items[name].kinds, settings["labels"]["automatic"])
         for name in p_sample
     }
-    part_of = {
-        name: sampling.stratum(items[name], times[items[name].post_id], by).partition(" / ")[2]
-        for name in rule
+    parts_of = {
+        name: [
+            (
+                by,
+                item.claim_id
+                if by == "claim"
+                else item.kind
+                if by == "kind"
+                else sampling.stratum(item, time, [by]).partition(" / ")[2],
+            )
+            for by in settings["annotation"]["audit_by"]
+        ]
+        for name, item, time in ((name, items[name], times[items[name].post_id]) for name in rule)
     }
-    of_claims = Counter(items[name].claim_id for name in rule if rule[name])
-    of_parts = Counter(part_of[name] for name in rule if rule[name])
+    sizes = Counter(part for name in rule if rule[name] for part in parts_of[name])
     for name, p in p_sample.items():
-        sizes = of_claims[items[name].claim_id], of_parts[part_of[name]] if by else 1e9
-        check = sampling.audit(
-            rule[name], *(settings["annotation"][key] for key in ("audit", "audit_per_claim")), sizes
-        )
+        share, least = (settings["annotation"][key] for key in ("audit", "audit_per_part"))
+        check = sampling.audit(rule[name], share, least, [sizes[part] for part in parts_of[name]])
         audited = chance.number(seed, "audit", name) < check
         ours[name] = p, "1", settings["sampling"]["design"], rule[name], audited, check
     columns = ("p_sample", "draw", "design", "automatic_label", "audited", "p_audit")

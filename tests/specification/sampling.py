@@ -115,6 +115,6 @@ def automatic_label(kinds, rule):
     return labels.pop() if len(labels) == 1 else ""
 
 
-def audit(label, share, per_claim, sizes):
-    """The probability that people check a sampled automatic label; `sizes` are the numbers of its claim and part. [guides/sampling]"""
-    return max(share, *(per_claim / max(size, per_claim, 1) for size in sizes)) if label else 0.0
+def audit(label, share, per_part, sizes):
+    """The probability that people check a sampled automatic label; `sizes` are the numbers of its claim, month …. [guides/sampling]"""
+    return max(share, *(per_part / max(size, per_part, 1) for size in sizes)) if label else 0.0
