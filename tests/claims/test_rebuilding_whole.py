@@ -8,13 +8,16 @@ import json
 import random
 import re
 import shlex
+import shutil
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from covmis_build.collecting.sources import x
 from covmis_build.keyed import uniform
 from covmis_build.storage import csv_bytes
+from covmis_build.study.estimate_corpus import estimate_corpus
 from covmis_build.study.study import open_study
 from covmis_build.text.expression import parse
 from covmis_build.text.nodes import conjunctions, leaves
@@ -184,6 +187,10 @@ def test_every_command_of_the_guide(tmp_path, monkeypatch, published, rows, post
     reader.run(end[0])
     assert "Each claim and kind: data/build/published.csv" in reader.run(end[1])
     check(study, published, rows, wanted, len(gone))
+    alone = estimate_corpus(shutil.copytree(study.places.release, tmp_path / "alone"), by="claim,kind,month")
+    of_study = study.estimate(by="claim,kind,month").shares
+    pd.testing.assert_frame_equal(alone.shares, of_study, check_exact=False, rtol=1e-9, atol=1e-12)
+    assert len(of_study) > 100
     if whole:
         figures = study.beside_published(published).totals.set_index("figure")["published"]
         assert (figures["posts"], figures["claims"], figures["labelled by rule"]) == (2631, 111, 604)
