@@ -29,6 +29,8 @@ POOLS: dict[str, dict[str, Any]] = {
     "one claim errs": {"errors": [0.6] + [0.02] * 5, "audit": 0.2},
     "all claims err": {"errors": [0.3] * 6, "audit": 0.2},
     "few checks": {"errors": [0.3] * 12, "audit": 0.05},
+    "few planned checks": {"errors": [0.3] * 12, "audit": 0.05, "per_part": 5},
+    "audit raised later": {"errors": [0.6] + [0.3] * 5, "audit": 0.1, "then": 0.6},
     "no errors": {"errors": [0.0] * 12, "audit": 0.2},
     "rare errors": {"errors": [0.05] * 12, "audit": 0.2},
     "errs from May on": {"errors": [0.02] * 12, "later": 0.5, "audit": 0.3},
@@ -67,17 +69,33 @@ def made(rng: np.random.Generator, errors: list[float], later: float | None) -> 
 
 def study(
     posts: pd.DataFrame,
-    audit: float,
-    design: str,
+    about: dict[str, Any],
     seed: int,
     between: tuple[Part, Part],
     scopes: tuple[str, ...],
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The shares and differences of a draw in which people label what the rule did not, and what is audited."""
-    options = Sampling(per_claim=40, per_kind=10, design=design)
+    """The shares and differences of a draw in which people label what the rule did not, and what is audited.
+
+    `then` is the share that a second draw of each claim audits, of as many posts again.
+    """
+    options = Sampling(per_claim=40, per_kind=10, design=about["design"])
+    planned: dict[str, Any] = {
+        "audit_per_part": about["per_part"], "audit_by": ("claim", "month"), "times": posts[["post_id", "created_at"]],
+    }  # fmt: skip
+    first = Sampling(per_claim=20, per_kind=5, design=about["design"]) if about["then"] else options
     drawn = sample(
-        posts, tables.empty("sample"), options, Labels(automatic=RULE), seed=seed, audit=audit
+        posts,
+        tables.empty("sample"),
+        first,
+        Labels(automatic=RULE),
+        seed=seed,
+        audit=about["audit"],
+        **planned,
     ).sample
+    if about["then"]:
+        drawn = sample(
+            posts, drawn, options, Labels(automatic=RULE), seed=seed, audit=about["then"], **planned
+        ).sample
     known = ["item_id", "label", "created_at", "group_size", "p_claim"]
     corpus = drawn.merge(posts[known], on="item_id")
     by_rule = (corpus["automatic_label"] != "") & ~corpus["audited"]
@@ -123,14 +141,12 @@ COMPARED = (
 
 
 def measured(name: str, draws: int) -> list[str]:
-    about = {"later": None, "design": "poisson", **POOLS[name]}
+    about = {"later": None, "design": "poisson", "per_part": 0, "then": 0.0, **POOLS[name]}
     posts, began = made(np.random.default_rng(20261128), about["errors"], about["later"]), time.process_time()
     parts = []
     for seed in range(draws):
         asked = COMPARED[seed % len(COMPARED)]
-        shares, differences = study(
-            posts, about["audit"], about["design"], seed, asked, ("claim", "kind", "month")
-        )
+        shares, differences = study(posts, about, seed, asked, ("claim", "kind", "month"))
         shares = shares.assign(value=shares["share"])
         shares["truth"] = [
             _truth(posts, row.scope, row.name, row.label, row.estimand)
