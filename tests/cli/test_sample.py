@@ -1,6 +1,7 @@
 """`covmis sample` and `covmis estimate` on a study made by hand."""
 
 import json
+import re
 import shutil
 from dataclasses import replace
 
@@ -53,6 +54,11 @@ def study(tmp_path):
     )  # fmt: skip
     (tmp_path / "study.toml").write_text('title = "By hand"\n')
     storage.write_table(tmp_path / "data/build/items.parquet", items, "items")
+    posts = pd.DataFrame(
+        [dict.fromkeys(tables.SCHEMAS["posts"].names) | {"post_id": post, "created_at": "2020-04-02T00:00:00Z"}
+         for post in sorted(set(items["post_id"]))]
+    )  # fmt: skip
+    storage.write_table(tmp_path / "data/build/posts.parquet", posts, "posts")
     drawn = sample(items, tables.empty("sample"), Sampling(), Labels(), seed=SEED, audit=0.5).sample
     frozen = drawn.merge(items[["item_id", "p_claim", "group_size"]], on="item_id").assign(
         pilot=False,
@@ -120,6 +126,10 @@ def test_sample_plans_with_the_time_that_labels_took(study):
         in words
     )
     assert made["precision"]["items_for_five_points"] == 1334
+    assert "In 1 claim and 1 month people are expected to check fewer than two automatic labels" in words
+    assert re.search(
+        r'audit_per_part = 5 with audit_by = \["claim", "month"\] .* for \d posts more \(0\.1 hours\)', words
+    )
     asked = json.loads(run("sample", "--plan", "--seconds", "18", "--study", study, "--json"))
     assert asked["plans"][1]["hours"] == pytest.approx(made["plans"][1]["hours"] / 2)
 
