@@ -161,7 +161,10 @@ def _row(
     five = float(_checks(pool, p[automatic], list(by), replace(annotation, audit_per_part=FIVE)).sum())
     audited = float(checks.sum())
     people = float(p[~automatic].sum()) + audited
-    each = None if seconds is None else annotation.per_item * seconds / 3600
+    hours, five_hours = (
+        None if seconds is None else posts * annotation.per_item * seconds / 3600
+        for posts in (people, people - audited + five)
+    )
     # The variance of a sum of e/π for independent e with variance 1 (both designs, to first order).
     loose = ((1 / p - 1) + (1 - first)) / first**2
     reach = reach_of(level) * math.sqrt(share * (1 - share))
@@ -181,9 +184,9 @@ def _row(
         "few_claims": few[CLAIM],
         "few_months": few.get(MONTH, 0),
         "five_checks": five,
-        "five_hours": None if each is None else (people - audited + five) * each,
+        "five_hours": five_hours,
         "by_people": people,
-        "hours": None if each is None else people * each,
+        "hours": hours,
         "half_width_pool": reach * whole,
         "half_width_claim": reach * float(np.median(spread)),
         # Kish: the effect of unequal weights, without the finite population correction
