@@ -355,7 +355,7 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
         if count
     ]
     understood.notes += [*_without_times(understood), *_without_text(understood, counts.empty)]
-    understood.harmless = bool(counts.protected) and not counts.unprotected
+    understood.harmless = table.is_marked and bool(counts.protected) and not counts.unprotected
     if understood.harmless:
         understood.notes.append(
             f"{counted(counts.protected, 'texts')}: the apostrophe in front only protects from spreadsheets, and is left out"

@@ -20,7 +20,7 @@ INTAKE = "intake"
 """Folder next to the parts with the intake of each part's files."""
 NOTES = b"covmis"
 
-READER = 14
+READER = 15
 """Increased manually when a file is parsed differently than before: then all files are read again."""
 
 

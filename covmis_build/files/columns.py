@@ -105,6 +105,19 @@ def is_known(name: str) -> bool:
     return folded(name) in KNOWN
 
 
+OUR_CLAIMS = tuple(map(folded, ("claim_id", "text", "keywords", "titles", "news_urls", "fact_check_urls")))
+
+
+def is_ours(header: Iterable[str]) -> bool:
+    """True for tables that covmis writes with texts: items of a study, and lists of claims with all their columns.
+
+    >>> is_ours(["item_id", "post", "label"]), is_ours(["claim_id", "text"])
+    (True, False)
+    """
+    names = {*map(folded, header)}
+    return "itemid" in names or names.issuperset(OUR_CLAIMS)
+
+
 def best_known(tables: Mapping[str, Sequence[str]], with_column: str = "") -> tuple[str, str]:
     """Return the table with this column, otherwise the one with most columns of known names; and a note on the others.
 

@@ -265,6 +265,7 @@ def sheet_of(document: Any) -> Sheet:
 def _read_to_end(table: Table, only: int = 0) -> Sheet:
     rows, numbers, problems = list[dict[str, str]](), list[int](), dict[int, str]()
     nameless = [at for at, name in enumerate(table.header) if not name]
+    is_marked = table.is_marked
     most = min(MOST_ROWS, MOST_CELLS // max(1, len(table.header)))
     for number, cells, problem in islice(table.rows(), only or None):
         if len(rows) + len(problems) == most:
@@ -276,7 +277,7 @@ def _read_to_end(table: Table, only: int = 0) -> Sheet:
         if problem:
             problems[number] = problem
             continue
-        taken = map(restored, cells) if table.of_spreadsheets else cells
+        taken = map(restored, cells) if is_marked else cells
         texts = dict(zip(table.header, taken, strict=True))
         if len(nameless) > 1:
             texts[""] = " ".join(filter(None, (cells[at] for at in nameless)))

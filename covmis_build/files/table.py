@@ -15,7 +15,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from covmis_build.errors import InputError, counted
-from covmis_build.files.columns import is_known
+from covmis_build.files.columns import is_known, is_ours
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -102,7 +102,12 @@ class Table:
     begins: int = 2
     """Number of the first row below the header."""
     of_spreadsheets: bool = False
-    """True if spreadsheets open it: an apostrophe then prevents cells from being formulas."""
+    """True if spreadsheets open it: in files of ours an apostrophe then prevents cells from being formulas."""
+
+    @property
+    def is_marked(self) -> bool:
+        """True if `storage.harmless` may have put apostrophes before its cells. Those of others are parts of their texts."""
+        return self.of_spreadsheets and is_ours(self.header)
 
     def row(self, number: int, values: Sequence[Any]) -> Row:
         """Return a row of values; floats beyond whole numbers make their column a rounded one."""

@@ -401,7 +401,8 @@ TEXTS_OF_OTHERS = ["'@who said that' is a lie", "@who garlic", "'tis garlic", "'
 
 
 @pytest.mark.parametrize(
-    "texts", [TEXTS_OF_OTHERS, TEXTS_OF_OTHERS[:2], ["'@who' and 'b'", "'a'"], ["plain", "- a list"]]
+    "texts",
+    [TEXTS_OF_OTHERS, TEXTS_OF_OTHERS[:2], ["'@who' and 'b'", "'a'"], ["plain", "- a list"], ["''Two''", "'=a'"]],
 )
 def test_an_apostrophe_in_front_belongs_to_the_text(file, texts):
     rows = [{"tweet_id": 1252934402983700001 + at, "text": text} for at, text in enumerate(texts)]
@@ -411,8 +412,8 @@ def test_an_apostrophe_in_front_belongs_to_the_text(file, texts):
 
 @pytest.mark.parametrize("texts", [["@who garlic", "plain"], ["=1+1", "'tis", "- a list"]])
 def test_an_apostrophe_that_covmis_put_there_is_taken_away(file, texts):
-    rows = [(1252934402983700001 + at, text) for at, text in enumerate(texts)]
-    path = file(csv_bytes(["tweet_id", "text"], rows).decode())
+    rows = [("i", 1252934402983700001 + at, text) for at, text in enumerate(texts)]
+    path = file(csv_bytes(["item_id", "tweet_id", "text"], rows).decode())
     assert [one.posts[0].text for one in reads(path)] == texts
     (job,) = streams.jobs([(path, "archive/posts.csv")])
     assert any("apostrophe" in note for note in open_job(job, ReadingOptions()).understood.notes)

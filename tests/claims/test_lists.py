@@ -40,6 +40,13 @@ def test_csv_of_our_own(file):
     ).cells()  # fmt: skip
 
 
+@pytest.mark.parametrize("header", ["claim_id,text", "id,statement", "id,text,keywords"])
+def test_apostrophes_of_others_are_parts_of_their_texts(file, header):
+    texts = ["''Sun'' kills it.", "'=garlic' cures it.", "'+1' is no cure."]
+    path = file(header + "".join(f"\n{at},{text}" for at, text in enumerate(texts)) + "\n", "theirs.csv")
+    assert read_list(path).claims["text"].tolist() == texts
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
 def test_encodings_and_separators(file, encoding, separator):
