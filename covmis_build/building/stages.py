@@ -152,7 +152,7 @@ def _make_queries(work: Work) -> Made:
         raise error.at(work.places.claims_csv) from None
 
 
-RETRIEVE = 16
+RETRIEVE = 17
 """The version of the stage `retrieve`, and of the matches that are kept for it."""
 
 
@@ -376,7 +376,7 @@ STAGES = (
         further_files=files_of,
     ),
     Stage("claims", 1, (), (), ("claims",), _claims_file, _make_claims),
-    Stage("queries", 4, ("claims",), (), ("queries",), lambda _: [], _make_queries),
+    Stage("queries", 5, ("claims",), (), ("queries",), lambda _: [], _make_queries),
     Stage(
         "retrieve",
         RETRIEVE,

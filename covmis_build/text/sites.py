@@ -24,6 +24,14 @@ _SHIELDS = {
     "disq.us": "/(?:url)?", "slack-redir.net": "/link",
 }  # fmt: skip
 """Hosts that wrap other URLs only under these paths."""
+_SHARERS = {
+    ("facebook.com", "/sharer"): "u", ("facebook.com", "/sharer.php"): "u", ("facebook.com", "/sharer/sharer.php"): "u",
+    ("facebook.com", "/share.php"): "u", ("facebook.com", "/dialog/share"): "href", ("twitter.com", "/intent/tweet"): "url",
+    ("x.com", "/intent/tweet"): "url", ("x.com", "/intent/post"): "url", ("twitter.com", "/share"): "url",
+    ("linkedin.com", "/shareArticle"): "url", ("linkedin.com", "/sharing/share-offsite"): "url",
+    ("t.me", "/share/url"): "url", ("reddit.com", "/submit"): "url", ("pinterest.com", "/pin/create/button"): "url",
+}  # fmt: skip
+"""Pages for sharing another page: host and path → the parameter with its URL."""
 
 
 def inside(parts: SplitUrl) -> str:  # noqa: PLR0911 - one rule a kind of wrapper
@@ -32,10 +40,10 @@ def inside(parts: SplitUrl) -> str:  # noqa: PLR0911 - one rule a kind of wrappe
     tail = _tail(parts)
     if host in {"web.archive.org", "archive.org", "wayback.archive.org"}:
         match = re.match(r"(?:/web)?/(?:\d{1,14}|\*)(?:[a-z]{2}_)?\*?/(.+)", path)
-        return match[1] + tail if match and "." in match[1] else ""
+        return match[1] + tail if match and "." in match[1] else _wrapped(parts)
     if host in _ARCHIVE_TODAY:
         match = re.match(r"/(?:\d{4}[\d.\-]*|newest|o/\w+)/(.+)", path)
-        return match[1] + tail if match else query.get("url", "")
+        return match[1] + tail if match else _wrapped(parts) or query.get("url", "")
     if re.fullmatch(r"google(?:\.[a-z]{2,3}){1,2}", host):
         match = re.match(r"/amp/(?:s/)?(.+)", path)
         if path == "/url":
@@ -52,13 +60,19 @@ def inside(parts: SplitUrl) -> str:  # noqa: PLR0911 - one rule a kind of wrappe
         return name + path + _tail(parts, drop="_x_tr_")
     if host in {"outline.com", "12ft.io", "href.li", "r.jina.ai"}:
         return _wrapped(parts)
+    name = _parameter(host, path)
+    return query.get(name, "") if name else ""
+
+
+def _parameter(host: str, path: str) -> str:
+    """Return the parameter with the URL that a page of this host shares, or leads to; empty if it has none."""
     if host in _PARAMETER and re.fullmatch(_SHIELDS.get(host, ".*"), path):
-        return query.get(_PARAMETER[host], "")
-    return ""
+        return _PARAMETER[host]
+    return _SHARERS.get((host, path.rstrip("/")), "")
 
 
 def _wrapped(parts: SplitUrl) -> str:
-    match = re.match(r"/(?:proxy/)?(https?:/.+)", parts.path)
+    match = re.match(r"/(?:proxy/|web/|save/)?(https?:/.+)", parts.path)
     bare = next((name for name, value in parts.query if name.startswith("http") and not value), "")
     return re.sub(r"^(https?):/+", r"\1://", match[1]) + _tail(parts) if match else bare
 
@@ -203,6 +217,7 @@ REWRITTEN = frozenset(
         *_ALIASES.values(),
         *_PATHS,
         *_PARAMETER,
+        *(host for host, _ in _SHARERS),
         *_ARCHIVE_TODAY,
         "archive.org",
         "ampproject.org",

@@ -402,7 +402,13 @@ TEXTS_OF_OTHERS = ["'@who said that' is a lie", "@who garlic", "'tis garlic", "'
 
 @pytest.mark.parametrize(
     "texts",
-    [TEXTS_OF_OTHERS, TEXTS_OF_OTHERS[:2], ["'@who' and 'b'", "'a'"], ["plain", "- a list"], ["''Two''", "'=a'"]],
+    [
+        TEXTS_OF_OTHERS,
+        TEXTS_OF_OTHERS[:2],
+        ["'@who' and 'b'", "'a'"],
+        ["plain", "- a list"],
+        ["''Two''", "'=a'"],
+    ],
 )
 def test_an_apostrophe_in_front_belongs_to_the_text(file, texts):
     rows = [{"tweet_id": 1252934402983700001 + at, "text": text} for at, text in enumerate(texts)]
