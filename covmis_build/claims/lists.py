@@ -126,7 +126,8 @@ def read_list(
         ]  # CheckThat: one file per claim
         return _from_sheet(sheet_of(claims), path, form, columns or {})
     if (switches != Switches() or switches.header_line) and path.is_file():
-        return _from_sheet(read_table(path, switches=switches), path, form, columns or {})
+        texts = {"text": "text"} if switches.lines else {}
+        return _from_sheet(read_table(path, switches=switches), path, form, {**texts, **(columns or {})})
     if columns or form in PRESETS or _is_foreign(path, form):
         return _from_sheet(_sheet(path, form), path, form, columns or {})
     form = form or _detect(path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import json
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -49,6 +50,13 @@ def documents(path: Path, text: str) -> list[Any]:
     if not text.strip():
         raise InputError("is empty", file=path)
     try:
+        return _documents(text)
+    except InputError as error:
+        raise error.at(path) from None
+
+
+def _documents(text: str) -> list[Any]:
+    try:
         return [decoded(text)]
     except InputError as whole:
         lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
@@ -58,15 +66,15 @@ def documents(path: Path, text: str) -> list[Any]:
                 listed.append(decoded(line))
             except InputError as error:
                 problem = whole if number == lines[0][0] else error
-                raise InputError(problem.problem, file=path, row=number, remedy=problem.remedy) from None
+                raise InputError(problem.problem, row=number, remedy=problem.remedy) from None
         return listed
 
 
-def open_json(opened: Open) -> Table:
-    """Open a table in a JSON file: one object per line, or one document."""
+def open_json(opened: Open, path: str = "") -> Table:
+    """Open a table in a JSON file: one object per line, or one document; its rows are where `path` says."""
     with opened() as file:
         lines = (line for line in bounded_lines(file) if line.strip())
-        if _is_object(next(lines, b"")) and next(lines, b""):
+        if _is_object(next(lines, b"")) and next(lines, b"") and not path:
             return _lines(opened)
     with opened() as file:
         data = file.read(LARGEST_DOCUMENT + 1)
@@ -74,7 +82,32 @@ def open_json(opened: Open) -> Table:
         raise InputError(
             f"one JSON document of more than {LARGEST_DOCUMENT >> 20} MiB: write it as one row a line"
         )
-    return table_of(decoded(data))
+    if not path:
+        return table_of(decoded(data))
+    return table_of(_rows_at(path, _documents(data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace"))))
+
+
+def _rows_at(path: str, listed: list[Any]) -> list[Any]:
+    """Return the objects at a path such as `data.comments[]`.
+
+    >>> _rows_at("a[].b[]", [{"a": [{"b": [{"c": 1}]}, {"b": [{"c": 2}]}]}])
+    [{'c': 1}, {'c': 2}]
+    """
+    reached = listed
+    for step in path.split("."):
+        name = step.removesuffix("[]")
+        inner = [part[name] for part in reached if isinstance(part, dict) and name in part]
+        if name == step:
+            reached = inner
+        else:
+            reached = [part for parts in inner if isinstance(parts, list) for part in parts]
+    if not reached:
+        names = dict.fromkeys(chain.from_iterable(part for part in listed if isinstance(part, dict)))
+        raise InputError(
+            f"has no rows at '{path}'",
+            remedy=f"Like comments[]; it has: {', '.join(map(str, names))[:100] or 'no names'}",
+        )
+    return reached
 
 
 def _is_object(line: bytes) -> bool:

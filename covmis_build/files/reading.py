@@ -107,7 +107,9 @@ def _by_its_beginning(opened: Open, names: Sequence[str], with_column: str, swit
         if head.startswith(begins):
             return open_content(_whole(opened), with_column)
     if not switches.lines and head.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in {b"{", b"["}:
-        return open_json(opened)
+        return open_json(opened, switches.path)
+    if switches.path:
+        raise InputError(f"is no JSON, in which '{switches.path}' could be", remedy="Leave path out")
     return open_delimited(opened, names, switches)
 
 

@@ -36,15 +36,19 @@ class Switches:
     encoding: str = ""
     lines: bool = False
     """True if each line is a text, whatever signs it contains."""
+    path: str = ""
+    """Where the rows are in JSON, like `comments[]`."""
 
     @classmethod
-    def given(cls, separator: str, header: int | None, encoding: str) -> Switches:
+    def given(
+        cls, separator: str, header: int | None, encoding: str, *, lines: bool = False, path: str = ""
+    ) -> Switches:
         """Return the switches of a command: the header's line, 0 if there is none, None if it is to be detected."""
         if len(separator) > 1 and separator != "\\t":
             raise InputError(
                 f"the separator '{separator}' is not one sign", remedy="Like ';', or '\\t' for tabs"
             )
-        return cls(separator.replace("\\t", "\t"), header or header is None, encoding)
+        return cls(separator.replace("\\t", "\t"), header or header is None, encoding, lines, path)
 
     @property
     def header_line(self) -> int:

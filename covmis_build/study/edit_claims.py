@@ -90,8 +90,8 @@ def add_claims(study: OfStudy, texts: Sequence[str]) -> ImportedClaims:
 
 
 def columns_of_list(
-    path: Path, *, separator: str = "", header: int | None = None, encoding: str = ""
+    file: Path, *, separator: str = "", header: int | None = None, encoding: str = "", path: str = ""
 ) -> list[str]:
     """Return the names of the columns of a list of claims, so that people can say what each is."""
-    table = read_table(path, switches=Switches.given(separator, header, encoding))
+    table = read_table(file, switches=Switches.given(separator, header, encoding, path=path))
     return [name for name in dict.fromkeys(table.header) if name]

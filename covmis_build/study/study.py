@@ -101,6 +101,13 @@ TableHeader = Annotated[
     About("The line of the header; 0: none, columns are numbers (default: detected).", at_least=0),
 ]
 TableEncoding = Annotated[str, About("Like cp1251 or gb18030 (default: detected).", metavar="NAME")]
+TableLines = Annotated[bool, About("Each line of the file is a text.")]
+TablePath = Annotated[
+    str,
+    About(
+        "Where the rows are in JSON, like data.claims[] (default: its list).", flag="--path", metavar="PATH"
+    ),
+]
 Keywords = Annotated[
     str, About("Keywords, a claim's id, or nothing: all queries.", metavar="EXPRESSION", argument=True)
 ]
@@ -522,6 +529,8 @@ class Study:
         separator: TableSeparator = "",
         header: TableHeader = None,
         encoding: TableEncoding = "",
+        lines: TableLines = False,
+        path: TablePath = "",
         search: Annotated[str, About("Search Google Fact Check Tools instead of reading a file.")] = "",
         language: Annotated[str, About("With --search: only reviews in this language.")] = "",
     ) -> ImportedClaims:
@@ -547,10 +556,10 @@ class Study:
             form=form,
             search=search,
             language=language,
-            switches=Switches.given(separator, header, encoding),
+            switches=Switches.given(separator, header, encoding, lines=lines, path=path),
         )
 
-    def look_at_claims(
+    def look_at_claims(  # noqa: PLR0913 - the options of the import
         self,
         claims: ClaimsFile,
         *,
@@ -560,6 +569,8 @@ class Study:
         separator: TableSeparator = "",
         header: TableHeader = None,
         encoding: TableEncoding = "",
+        lines: TableLines = False,
+        path: TablePath = "",
     ) -> LookedAt:
         """Preview a file of claims. Nothing is written."""
         from covmis_build.claims.lists import read_list
@@ -567,7 +578,12 @@ class Study:
         from covmis_build.study.claims import LookedAt
 
         return LookedAt(
-            read_list(Path(claims), form, _chosen(columns, text), Switches.given(separator, header, encoding))
+            read_list(
+                Path(claims),
+                form,
+                _chosen(columns, text),
+                Switches.given(separator, header, encoding, lines=lines, path=path),
+            )
         )
 
     def add_claims(

@@ -30,6 +30,7 @@ SWITCHES = {
     "header": "Line of the column names; 0: there are none",
     "separator": "Sign between cells, such as ; or \\t",
     "encoding": "Encoding, such as cp1251",
+    "path": "Place of the rows in JSON, such as data.claims[]",
 }
 """How people say that a file is a table, where it does not say so itself: parameters of the import."""
 

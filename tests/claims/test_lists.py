@@ -14,6 +14,7 @@ from covmis_build.claims.coaid import mended
 from covmis_build.claims.lists import read_claims, read_list
 from covmis_build.errors import InputError
 from covmis_build.files.ids import NOTHING
+from covmis_build.files.table import Switches
 
 
 @pytest.fixture
@@ -45,6 +46,36 @@ def test_apostrophes_of_others_are_parts_of_their_texts(file, header):
     texts = ["''Sun'' kills it.", "'=garlic' cures it.", "'+1' is no cure."]
     path = file(header + "".join(f"\n{at},{text}" for at, text in enumerate(texts)) + "\n", "theirs.csv")
     assert read_list(path).claims["text"].tolist() == texts
+
+
+NESTED = {
+    "source": "s",
+    "tags": [{"text": "no"}],
+    "pages": [
+        {"claims": [{"id": 1, "text": "Garlic cures the flu in a day."}]},
+        {"claims": [{"id": 2, "text": "Masks cause a lack of oxygen."}]},
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    "text", [json.dumps(NESTED, indent=1), json.dumps(NESTED) + "\n" + json.dumps({"pages": []})]
+)
+def test_a_list_anywhere_in_json(file, text):
+    path = file(text, "nested.json")
+    assert read_list(path, switches=Switches(path="pages[].claims[]")).claims["claim_id"].tolist() == [
+        "1",
+        "2",
+    ]
+    with pytest.raises(InputError, match=r"has no rows at 'claims\[\]'.*it has: source, tags, pages"):
+        read_list(path, switches=Switches(path="claims[]"))
+
+
+def test_a_claim_a_line(file):
+    listed = read_list(
+        file("Sun, and sea;\n\nNo, none\n", "claims.txt"), switches=Switches(lines=True)
+    ).claims
+    assert listed["text"].tolist() == ["Sun, and sea;", "No, none"]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
