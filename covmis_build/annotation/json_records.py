@@ -22,14 +22,22 @@ def own_hash(content: Mapping[str, Any], name: str) -> str:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read one of our JSON objects."""
+    """Read one of our JSON objects; a key that stands twice is refused, because readers differ in which one counts."""
     try:
-        content = json.loads(path.read_text("utf-8"))
+        content = json.loads(path.read_text("utf-8"), object_pairs_hook=_once)
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         raise InputError(f"cannot be read: {why}", file=path, remedy="Restore it from a copy") from None
     if not isinstance(content, dict):
         raise InputError("is not a JSON object", file=path)
+    return content
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r} stands twice")
     return content
 
 

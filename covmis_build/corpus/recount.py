@@ -55,6 +55,9 @@ class Check:
         return f"{'ok    ' if self.passed else 'FAILED'}  {self.what}{told}"
 
 
+ONE_PART = "every item is in one part"
+
+
 def check_by_recount(folder: Path, corpus: pd.DataFrame) -> list[Check]:
     """Check everything that can be recomputed from the release itself."""
     try:
@@ -65,6 +68,8 @@ def check_by_recount(folder: Path, corpus: pd.DataFrame) -> list[Check]:
         return []
     try:
         divided = read_beside(folder / f"{SPLITS}.csv")
+        if divided is not None and divided["item_id"].duplicated().any():
+            return [Check(ONE_PART, passed=False, detail="an item stands twice")]
         return [
             _hub_copy(folder, corpus, divided),
             *_splits(facts, corpus, divided),
@@ -93,13 +98,20 @@ def _hub_copy(folder: Path, corpus: pd.DataFrame, divided: pd.DataFrame | None) 
     what = "the Hugging Face copy holds the same rows"
     wrong, rows = [], 0
     for name, part in hub_parts(corpus, divided).items():
+        file = folder / HUGGING_FACE / f"{name}.parquet"
         try:
-            copy = read_corpus(folder / HUGGING_FACE / f"{name}.parquet")
+            copy = read_corpus(file)
         except CovmisError as error:
             return Check(what, passed=False, detail=str(error))
         rows += len(copy)
-        wrong += [] if copy.equals(part) else [name]
+        wrong += [] if copy.equals(part) and _columns(file) == _columns(folder / "corpus.parquet") else [name]
     return Check(what, not wrong, ", ".join(wrong) or counted(rows, "rows"))
+
+
+def _columns(file: Path) -> list[str]:
+    import pyarrow.parquet as pq
+
+    return list(pq.read_schema(file).names)
 
 
 def _splits(facts: ReleaseFacts, corpus: pd.DataFrame, divided: pd.DataFrame | None) -> list[Check]:
@@ -116,7 +128,7 @@ def _splits(facts: ReleaseFacts, corpus: pd.DataFrame, divided: pd.DataFrame | N
             pairs = set(zip(owner, divided["part"], strict=False))
             torn += [name] if len(pairs) > owner.nunique() else []
     return [
-        Check("every item is in one part", same, counted(len(divided), "rows")),
+        Check(ONE_PART, same, counted(len(divided), "rows")),
         Check("no part tears what belongs together", not torn, ", ".join(torn)),
     ]
 

@@ -1,6 +1,6 @@
 """Forgeries of every kind of every file of a release: `python -m tests.corpus.forgeries FOLDER` counts them by kind.
 
-Each changes one thing. `--own` also lets a forger without the paper's root hash make it anew, and tries so many of each kind.
+Each changes one thing. `--remade` lets a forger who need not match the root hash of a paper mend it, too, and tries so many of each kind.
 """
 
 from __future__ import annotations
@@ -222,12 +222,12 @@ class Whole:
                 _put(folder / name, data)
 
     def noticed_without_the_paper(self, forgery: Forgery, scratch: Path) -> bool:
-        """Whether `covmis verify` notices it though the root hash was made anew, too."""
+        """Whether `covmis verify` notices it though checksums, root hash and hashes of records were made anew, too."""
         folder = shutil.copytree(self.copy, scratch / "own")
         try:
             _forge(folder, forgery)
             with_new_root(folder)
-            with_new_checksums(folder, self.before)
+            with_new_checksums(folder, self.before, {*forgery.changes})
             return bool(first_failed(folder))
         except (ValueError, OSError, CovmisError, KeyError):  # the forger's own program cannot read it
             return True
@@ -272,7 +272,7 @@ def _cited(folder: Path, root: str) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--own", type=int, default=0)
+    parser.add_argument("--remade", type=int, default=0)
     parser.add_argument("--keys", type=int, default=30, help="of each JSON file so many; 0: all")
     given = parser.parse_args()
     made, passed, own, unseen = Counter(), Counter(), Counter(), Counter()
@@ -285,7 +285,7 @@ def main() -> None:
             if not whole.noticed(forgery):
                 passed[forgery.kind] += 1
                 print("passes:", forgery.kind, forgery.file)
-            if own[forgery.kind] < given.own and forgery.file not in {CHECKSUMS, BUNDLE}:
+            if own[forgery.kind] < given.remade and forgery.file not in {CHECKSUMS, BUNDLE}:
                 own[forgery.kind] += 1
                 if not whole.noticed_without_the_paper(forgery, Path(scratch)):
                     unseen[forgery.kind] += 1

@@ -168,6 +168,12 @@ def short_hub_copy(folder):
     write_corpus(path, read_corpus(path).iloc[15:], text=False)
 
 
+def hub_copy_with_a_column(folder):
+    path = folder / "huggingface" / "train.parquet"
+    table = pq.read_table(path)
+    pq.write_table(table.append_column("verdict", pa.array(["false"] * len(table))), path)
+
+
 def in_csv(name, change):
     def tamper(folder):
         rows = pd.read_csv(folder / name, dtype=str, keep_default_na=False, encoding="utf-8-sig")
@@ -223,6 +229,12 @@ def inside(name, before, after):
         files[name] = files[name].replace(before, after)
 
     return in_bundle(change)
+
+
+def with_a_key_twice(files):
+    """Readers that take the first of two see another hash than covmis, which would take the last."""
+    name = "annotation/rounds/001/seal.json"
+    files[name] = files[name].replace(b"{", b'{"seal": "0000", ', 1)
 
 
 def in_manifest(change):
@@ -285,6 +297,8 @@ TAMPERINGS = {
     "how a label came about": in_every_format(first("how", lambda how: "agreed" if how != "agreed" else "single")),
     "a row taken out": in_every_format(lambda corpus: corpus.iloc[1:].reset_index(drop=True)),
     "rows cut from the Hugging Face copy": short_hub_copy,
+    "a column more in the Hugging Face copy": hub_copy_with_a_column,
+    "an item twice in the parts": in_csv("splits.csv", lambda rows: pd.concat([rows, rows.head(1)])),
     "p_sample and weight": in_every_format(half_the_chance),
     "group_size": in_every_format(first("group_size", lambda size: size + 3)),
     "a kind": in_every_format(first("kind", lambda kind: "title" if kind != "title" else "keywords")),
@@ -419,6 +433,7 @@ TAMPERINGS = {
     "a purged post that nobody drew": in_manifest(forgotten),
     "a purged post of the corpus": in_manifest(lambda told: told["purged"].append("x:1250000000000000000")),
     "a seal": without("annotation/rounds/001/seal.json"),
+    "a key twice in a seal": in_bundle(with_a_key_twice),
     "the last seal": without("annotation/rounds/002/seal.json"),
     "all seals": in_bundle(lambda files: [files.pop(f"annotation/rounds/00{number}/seal.json") for number in (1, 2)]),
     "a round": in_bundle(
