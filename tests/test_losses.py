@@ -67,6 +67,19 @@ def test_a_study_that_kept_enough_is_not_advised(tmp_path):
     assert ran.next == "`covmis round open` (2 claims with sampled posts in no round)"
 
 
+def test_languages_that_the_detector_does_not_know_are_named_where_it_is_needed(tmp_path):
+    posts = [{"full_text": LONG.format(at)} for at in range(3)]
+    note = (
+        "langdetect does not know Amharic: set `[cleaning] detector` to py3langid or pycld2 (extra: language)"
+    )
+    _, ran = study_of(tmp_path / "tagged", posts, cleaning={"languages": ["en", "am"]})
+    assert note not in ran.warnings
+    untagged = [post | {"lang": ""} for post in posts]
+    study, ran = study_of(tmp_path / "untagged", untagged, cleaning={"languages": ["en", "am"]})
+    assert note in ran.warnings
+    assert note in study.look(study.places.folder / "data/archive/posts.jsonl").files[0].notes
+
+
 @pytest.mark.parametrize(
     ("file", "said"),
     [

@@ -125,6 +125,14 @@ def _advice(places: Places, settings: Settings, step: Step, short: str | None = 
     return f"{most}{reason}"
 
 
+def untagged(places: Places) -> bool:
+    """True if the platform states no language for some posts, so that the detector names it."""
+    posts = places.table("posts")
+    return posts.exists() and bool(
+        ask("SELECT 1 FROM posts WHERE coalesce(language, '') = '' LIMIT 1", posts=posts)
+    )
+
+
 def short_posts(places: Places, options: Cleaning) -> str:
     """Return languages in which the minimum length drops more than a tenth of the posts, and the length that drops a tenth."""
     files = {name: places.table(name) for name in ("items", "dropped", "posts")}

@@ -390,7 +390,7 @@ STAGES = (
     ),
     Stage(
         "clean",
-        14,
+        15,
         ("retrieve",),
         ("cleaning",),
         ("items", "chains", "clean.dropped"),

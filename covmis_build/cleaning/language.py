@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from covmis_build.cleaning.step import Step
-from covmis_build.text.language import detect_languages, language_code
+from covmis_build.text.language import UNDETERMINED, detect_languages, language_code
 
 if TYPE_CHECKING:
     from covmis_build.options import Cleaning
-
-UNDETERMINED = re.compile(r"und|zxx|mul|mis|art|q[a-z]{2}|unknown|undefined|undetermined", re.IGNORECASE)
-"""Platforms' tags for undetermined languages (X: und, qme for media, qht for hashtags …)."""
 
 
 def languages(texts: list[str], tags: list[str | None], options: Cleaning) -> list[str]:

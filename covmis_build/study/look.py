@@ -24,7 +24,7 @@ from covmis_build.options import Cleaning, Columns
 from covmis_build.queries.units import languages_of_function_words
 from covmis_build.report.result import Result
 from covmis_build.study.add_posts import as_parquet
-from covmis_build.text.language import language_code
+from covmis_build.text.language import language_code, unknown_to
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -319,7 +319,7 @@ def _see_rows(
     seen.form = seen.form or ", ".join(form for form, count in forms.most_common() if count and form)
     seen.rows_as_they_are = _rows_as_they_are(job, how, [post.row for post in seen.posts])
     seen.first, seen.last = min(times, default=""), max(times, default="")
-    seen.notes += _in_other_languages(texts, study)
+    seen.notes += [*_in_other_languages(texts, study), *_in_unknown_languages(texts, study)]
     seen.problems = sorted(problems.values(), key=lambda problem: -problem.count)
     if seen.rows and not sum(forms.values()) and not seen.skipped:
         said = "".join(f": {nested.for_file(problem.example, str(path))}" for problem in seen.problems[:1])
@@ -344,6 +344,15 @@ def _all_rows(job: streams.Job, how: ReadingOptions) -> Iterator[RowAsItIs]:
         if not problem:
             shown = zip(names[:MOST_CELLS], cells, strict=False)
             yield RowAsItIs(row, {name: cell[:LONGEST] for name, cell in shown})
+
+
+def _in_unknown_languages(texts: Sequence[tuple[str, str]], study: OfStudy | None) -> list[str]:
+    """Return notes on the study's languages that its detector does not know, if it is needed for these texts."""
+    if study is None:
+        return []
+    cleaning = study.settings.cleaning
+    needed = cleaning.language_source == "detector" or not all(tag for _, tag in texts)
+    return unknown_to(cleaning.detector, cleaning.languages) if texts and needed else []
 
 
 def _in_other_languages(texts: Sequence[tuple[str, str]], study: OfStudy | None) -> list[str]:

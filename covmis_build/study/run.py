@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
-from covmis_build.building.losses import short_posts
+from covmis_build.building.losses import short_posts, untagged
 from covmis_build.errors import counted
 from covmis_build.report.result import Result
 from covmis_build.report.summary import Listing
 from covmis_build.study.status import after_run, missing_items, missing_note, small_claims
+from covmis_build.text.language import unknown_to
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -110,7 +111,10 @@ def _warnings(study: OfStudy, outcomes: list[StageRun]) -> list[str]:
     if any(outcome.made and outcome.stage == "sample" for outcome in outcomes):
         lines += small_claims(study.places)
     if any(outcome.made and outcome.stage == "clean" for outcome in outcomes):
-        lines += filter(None, [short_posts(study.places, study.settings.cleaning)])
+        cleaning = study.settings.cleaning
+        lines += filter(None, [short_posts(study.places, cleaning)])
+        if cleaning.language_source == "detector" or untagged(study.places):
+            lines += unknown_to(cleaning.detector, cleaning.languages)
     if rows.get("posts") == 0:
         lines.append(_nothing_found(study))
     return lines

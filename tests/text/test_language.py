@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from covmis_build.errors import InputError, MissingExtra
 from covmis_build.text import langdetect_replay
-from covmis_build.text.language import detect_languages
+from covmis_build.text.language import LANGUAGES_OF, detect_languages, language_code, unknown_to
 
 langdetect.DetectorFactory.seed = 0
 
@@ -123,6 +123,33 @@ def test_a_missing_package_is_named(monkeypatch):
         monkeypatch.setitem(sys.modules, name, None)
         with pytest.raises(MissingExtra, match=r"\.\[language\]"):
             detect_languages(["text"], detector=name)
+
+
+def test_languages_that_a_detector_never_names():
+    assert unknown_to("langdetect", ["EN", "zh-TW", "und", "iw"]) == []
+    assert "Amharic: set `[cleaning] detector` to py3langid or pycld2" in unknown_to("langdetect", ["am"])[0]
+    assert "no detector does" in unknown_to("pycld2", ["tlh"])[0]
+
+
+def codes_of(detector):
+    if detector == "langdetect":
+        langdetect.detector_factory.init_factory()
+        return langdetect.detector_factory._factory.get_lang_list()
+    if detector == "pycld2":
+        import pycld2
+
+        return [code for name, code in pycld2.LANGUAGES if name in pycld2.DETECTED_LANGUAGES]
+    from py3langid.langid import rank
+
+    return [code for code, _ in rank("text")]
+
+
+@pytest.mark.needs("language")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("detector", sorted(LANGUAGES_OF))
+def test_the_languages_that_detectors_name(detector):
+    named = {language_code(code).partition("-")[0] for code in codes_of(detector)}
+    assert {code for code in named ^ LANGUAGES_OF[detector] if len(code) == 2} <= {"xx"}  # signs, for pycld2
 
 
 @pytest.mark.needs("language")
