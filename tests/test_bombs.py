@@ -6,6 +6,8 @@ import pytest
 
 from covmis_build.annotation.exports import read_export
 from covmis_build.errors import InputError
+from covmis_build.files import reading
+from covmis_build.files.reading import read_table
 from covmis_build.study.look import look
 from tests import bombs
 
@@ -45,6 +47,16 @@ def test_a_text_that_all_rows_share_counts_for_each_of_them(tmp_path, name):
     if name.endswith(".parquet"):
         with pytest.raises(InputError, match="amounts to too much for its size"):
             read_export(tmp_path / name)
+
+
+def test_texts_that_a_whole_table_repeats_are_bounded(tmp_path, monkeypatch):
+    """Sixty rows that share a text of 8 MB, in a file of 2 MB, read as labels, took 2.9 GB."""
+    bombs.make(tmp_path / "padded.parquet", 4 << 20)
+    assert len(read_table(tmp_path / "padded.parquet").rows) == 120_060
+    monkeypatch.setattr(reading, "MOST_CHARACTERS", 8 << 20)
+    monkeypatch.setattr(reading, "HONEST_RATIO", 0)
+    with pytest.raises(InputError, match="amounts to too much for its size"):
+        read_table(tmp_path / "padded.parquet")
 
 
 @pytest.mark.parametrize(

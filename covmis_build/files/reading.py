@@ -17,6 +17,7 @@ from covmis_build.files.delimited import open_delimited
 from covmis_build.files.frames import FRAMES, NUMPY, PARQUET, open_frame
 from covmis_build.files.json_rows import open_json, table_of
 from covmis_build.files.packed import Limits, bounded, kind, unpacked
+from covmis_build.files.parquet_plan import too_much
 from covmis_build.files.r_data import R_DATA, open_r_data
 from covmis_build.files.spss import SPSS, open_spss
 from covmis_build.files.stata import STATA, open_stata
@@ -75,6 +76,8 @@ NOT_TEXT = (ZIP, *FRAMES, *chain.from_iterable(OF_PROGRAMS))
 """First bytes of tables that are no text."""
 MOST_ROWS, MOST_CELLS = 5_000_000, 50_000_000
 """Maximum rows and cells of a table that is read as a whole."""
+MOST_CHARACTERS, HONEST_RATIO = 256 << 20, 4
+"""Maximum characters of a table that is read as a whole, or so many of each byte: rows can share a text that a file has once."""
 MANY_ROWS = 20_000
 """So many rows are worth a table of Arrow."""
 
@@ -235,9 +238,8 @@ def _read(path: Path, names: Sequence[str], with_column: str, switches: Switches
         raise InputError(f"is not {what}, as its name says", remedy="Save it again, or rename it")
     packed = kind(head)
     data = _unpacked(path, packed) if packed else bytes_of(path)
-    return _read_to_end(
-        open_table(lambda: io.BytesIO(data), names=names, with_column=with_column, switches=switches), only
-    )
+    table = open_table(lambda: io.BytesIO(data), names=names, with_column=with_column, switches=switches)
+    return _read_to_end(table, only, max(MOST_CHARACTERS, HONEST_RATIO * len(data)))
 
 
 WORKBOOK = ((ZIP, OLD_EXCEL), "a workbook")  # password-protected workbooks use the old container
@@ -264,8 +266,9 @@ def sheet_of(document: Any) -> Sheet:
     return _read_to_end(one_of_each_name(table_of(document)))
 
 
-def _read_to_end(table: Table, only: int = 0) -> Sheet:
+def _read_to_end(table: Table, only: int = 0, characters: int = MOST_CHARACTERS) -> Sheet:
     rows, numbers, problems = list[dict[str, str]](), list[int](), dict[int, str]()
+    left = characters
     nameless = [at for at, name in enumerate(table.header) if not name]
     is_marked = table.is_marked
     most = min(MOST_ROWS, MOST_CELLS // max(1, len(table.header)))
@@ -279,6 +282,9 @@ def _read_to_end(table: Table, only: int = 0) -> Sheet:
         if problem:
             problems[number] = problem
             continue
+        left -= sum(map(len, cells))
+        if left < 0:
+            raise too_much()
         taken = map(restored, cells) if is_marked else cells
         texts = dict(zip(table.header, taken, strict=True))
         if len(nameless) > 1:
