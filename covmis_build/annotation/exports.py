@@ -82,6 +82,12 @@ class Export:
         return table if any(table["text"]) else table.drop(columns="text")
 
 
+MOST = LARGEST // 2
+"""Bytes that an export unpacks to: it is there as bytes and as texts."""
+MOST_VALUES = 8_000_000
+"""Values of an export in JSON, where an object counts as four: what it takes in memory, a gigabyte at most."""
+
+
 def read_export(path: Path, question: str = "") -> Export | None:
     """Read a tool's export: a file, a zip, or a folder with a file or folder for each person. None: it is a plain table."""
     if not path.exists():
@@ -134,7 +140,7 @@ def _person(path: Path) -> str:
 
 def _unzipped(path: Path) -> Iterator[tuple[str, str]]:
     """Read the text files in a zip, with a limit on what they unpack to."""
-    left = LARGEST // 2  # it is there as bytes and as text
+    left, values = MOST, 0
     with zipfile.ZipFile(path) as archive:
         for entry in archive.infolist():
             if Path(entry.filename).suffix in {".json", ".jsonl"}:
@@ -142,16 +148,28 @@ def _unzipped(path: Path) -> Iterator[tuple[str, str]]:
                     data = file.read(left + 1)
                 left -= len(data)
                 if left < 0:
-                    raise InputError(f"unpacks to more than {LARGEST >> 21} MiB")
-                yield entry.filename, data.decode("utf-8-sig", "replace")
+                    raise InputError(f"unpacks to more than {MOST >> 20} MiB")
+                text = data.decode("utf-8-sig", "replace")
+                values = _counted(text, values)
+                yield entry.filename, text
+
+
+def _counted(text: str, before: int = 0) -> int:
+    """Return how many values there are so far, before they are made; too many are refused."""
+    values = before + text.count(",") + 4 * text.count("{")
+    if values > MOST_VALUES:
+        raise InputError(f"holds more than {MOST_VALUES // 4:,} objects", remedy="Divide it")
+    return values
 
 
 def _rows(path: Path) -> list[Row]:
     if path.suffix in {".json", ".jsonl", ".ndjson"}:
-        return _of_text(path, text_of(path))
+        text = text_of(path)
+        _counted(text)
+        return _of_text(path, text)
     data = bytes_of(path)
     if path.suffix == ".parquet":
-        return [row for batch in batches(io.BytesIO(data), most=LARGEST) for row in batch.to_pylist()]
+        return [row for batch in batches(io.BytesIO(data), most=MOST) for row in batch.to_pylist()]
     return read_table(path, own=False).rows if path.suffix in KINDS else []
 
 

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
+from covmis_build.annotation import exports
 from covmis_build.annotation.agreement import agreement
 from covmis_build.annotation.exports import read_export
 from covmis_build.annotation.frozen_items import for_people
@@ -217,6 +218,22 @@ def test_an_export_of_another_shape_is_refused_in_one_line(tmp_path, row):
     path.write_text(json.dumps([row]))
     with pytest.raises(InputError, match=r"odd\.json: cannot be read"):
         read_export(path)
+
+
+@pytest.mark.parametrize("name", ["export.jsonl", "export.zip"])
+def test_objects_are_counted_before_they_are_made(tmp_path, monkeypatch, name):
+    """Thirty million of them in a zip of 382 kB took 8 GB."""
+    lines = '{"a":1}\n' * 1000
+    if name.endswith(".zip"):
+        with zipfile.ZipFile(tmp_path / name, "w") as archive:
+            archive.writestr("a1.jsonl", lines)
+            archive.writestr("a2.jsonl", lines)
+    else:
+        (tmp_path / name).write_text(lines * 2)
+    assert read_export(tmp_path / name) is None
+    monkeypatch.setattr(exports, "MOST_VALUES", 7999)
+    with pytest.raises(InputError, match="holds more than 1,999 objects"):
+        read_export(tmp_path / name)
 
 
 def test_questions_of_a_tool_are_asked_for_and_answered(tmp_path):
