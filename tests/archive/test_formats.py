@@ -515,7 +515,7 @@ def test_sheets_of_whole_posts_and_of_bare_ids(ids):
         "tweet_id,text,created_at,lang,outlinks\n10,'=garlic,2020-04-22T12:34:56Z,en,\"['https://example.org/a']\"\n"
     )
     (post,) = rows(path).values()
-    assert (post.text, post.urls, post.availability) == ("=garlic", ["https://example.org/a"], "available")
+    assert (post.text, post.urls, post.availability) == ("'=garlic", ["https://example.org/a"], "available")
     bare = ids("10\n11\n", "bare.txt")
     assert [post.post_id for post in rows(bare).values()] == ["x:10", "x:11"]
     assert [one.partition(". ")[0] for one in questions(ids("a,b\n1,2\n"))] == [
