@@ -51,7 +51,7 @@ from covmis_build.records import Label
 from covmis_build.settings import CODE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -701,22 +701,20 @@ def unreadable_sheets(round_: RoundFolder) -> list[tuple[Path, InputError]]:
     return [(path, error) for path, error in _without(round_, set()) if isinstance(error, InputError)]
 
 
-def _without(round_: RoundFolder, items: set[str]) -> list[tuple[Path, dict[Path, bytes] | InputError]]:
-    """Return every sheet and answers file (path and content) without these items, or why it cannot be read."""
+def _without(round_: RoundFolder, items: set[str]) -> Iterator[tuple[Path, dict[Path, bytes] | InputError]]:
+    """Yield every sheet and answers file (path and content) without these items, or why it cannot be read."""
     from covmis_build.annotation.channels.sheets import without_items
 
-    sheets = sorted(_sheets(round_))
-    tables = each_in_child(without_items, [(path, items) for path in sheets])
-    pages: list[tuple[Path, dict[Path, bytes] | InputError]] = []
-    for path in sorted(round_.sheets.glob("*.json")):
+    sheets, answers = sorted(_sheets(round_)), sorted(round_.sheets.glob("*.json"))
+    yield from zip(sheets, each_in_child(without_items, [(path, items) for path in sheets]), strict=True)
+    for path in answers:
         try:
             data = read_json(path)
         except InputError as error:
-            pages.append((path, error))
+            yield path, error
             continue
         data["answers"] = [row for row in data.get("answers", []) if row.get("id") not in items]
-        pages.append((path, {path: json.dumps(data, indent=1).encode()}))
-    return [*zip(sheets, tables, strict=True), *pages]
+        yield path, {path: json.dumps(data, indent=1).encode()}
 
 
 def _sheets(round_: RoundFolder) -> set[Path]:

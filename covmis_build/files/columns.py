@@ -105,17 +105,18 @@ def is_known(name: str) -> bool:
     return folded(name) in KNOWN
 
 
-OUR_CLAIMS = tuple(map(folded, ("claim_id", "text", "keywords", "titles", "news_urls", "fact_check_urls")))
+OF_OUR_CLAIMS = frozenset(map(folded, ("keywords", "titles", "news_urls", "fact_check_urls", "first_seen")))
 
 
 def is_ours(header: Iterable[str]) -> bool:
-    """True for tables that covmis writes with texts: items of a study, and lists of claims with all their columns.
+    """True for tables that covmis writes with texts: items of a study, and lists of claims, also without some of their columns.
 
     >>> is_ours(["item_id", "post", "label"]), is_ours(["claim_id", "text"])
     (True, False)
     """
     names = {*map(folded, header)}
-    return "itemid" in names or names.issuperset(OUR_CLAIMS)
+    is_list = {"claimid", "text"} <= names and len(names & OF_OUR_CLAIMS) > 1
+    return "itemid" in names or is_list
 
 
 def best_known(tables: Mapping[str, Sequence[str]], with_column: str = "") -> tuple[str, str]:

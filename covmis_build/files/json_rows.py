@@ -26,12 +26,19 @@ LARGEST_DOCUMENT = 512 << 20
 
 def decoded(data: bytes | str) -> Any:
     """Decode a JSON document. A repeated key with different values is an error, because either could be meant."""
-    text = data if isinstance(data, str) else data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace")
+    text = data if isinstance(data, str) else _utf8(data)
     try:
         document = json.loads(text, object_pairs_hook=_object)
     except (ValueError, RecursionError) as error:
         raise InputError(f"is not JSON: {error}"[:200]) from None
     return whole_in_json(document) if "\\u" in text else document
+
+
+def _utf8(data: bytes) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError("is not UTF-8, as JSON is", remedy="Save it as UTF-8") from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -84,7 +91,7 @@ def open_json(opened: Open, path: str = "") -> Table:
         )
     if not path:
         return table_of(decoded(data))
-    return table_of(_rows_at(path, _documents(data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace"))))
+    return table_of(_rows_at(path, _documents(_utf8(data))))
 
 
 def _rows_at(path: str, listed: list[Any]) -> list[Any]:

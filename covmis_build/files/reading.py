@@ -101,6 +101,11 @@ def open_table(
 def _by_its_beginning(opened: Open, names: Sequence[str], with_column: str, switches: Switches) -> Table:
     with opened() as file:
         head = file.read(1 << 16)
+    is_json = head.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in {b"{", b"["}
+    if switches.path and (switches.lines or not is_json):
+        raise InputError(f"is no JSON, in which '{switches.path}' could be", remedy="Leave path out")
+    if switches.lines and head.startswith((OLD_EXCEL, *NOT_TEXT)):
+        raise InputError("is no text, in which each line could be one", remedy="Leave lines out")
     if head.startswith((ZIP, OLD_EXCEL)):
         with opened() as file:
             return open_workbook(io.BytesIO(file.read(LARGEST_WORKBOOK)), with_column)
@@ -109,10 +114,8 @@ def _by_its_beginning(opened: Open, names: Sequence[str], with_column: str, swit
     for begins, open_content in OF_PROGRAMS.items():
         if head.startswith(begins):
             return open_content(_whole(opened), with_column)
-    if not switches.lines and head.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in {b"{", b"["}:
+    if is_json and not switches.lines:
         return open_json(opened, switches.path)
-    if switches.path:
-        raise InputError(f"is no JSON, in which '{switches.path}' could be", remedy="Leave path out")
     return open_delimited(opened, names, switches)
 
 

@@ -48,6 +48,11 @@ def test_apostrophes_of_others_are_parts_of_their_texts(file, header):
     assert read_list(path).claims["text"].tolist() == texts
 
 
+def test_our_own_list_is_known_without_some_of_its_columns(file):
+    path = file("claim_id,text,keywords,first_seen\n1,'=1+1 is the price.,garlic,\n", "ours.csv")
+    assert read_list(path).claims["text"].tolist() == ["=1+1 is the price."]
+
+
 NESTED = {
     "source": "s",
     "tags": [{"text": "no"}],
@@ -69,6 +74,25 @@ def test_a_list_anywhere_in_json(file, text):
     ]
     with pytest.raises(InputError, match=r"has no rows at 'claims\[\]'.*it has: source, tags, pages"):
         read_list(path, switches=Switches(path="claims[]"))
+
+
+def test_json_is_utf_8(tmp_path):
+    path = tmp_path / "theirs.json"
+    path.write_bytes(json.dumps([{"text": "Ärger hilft gegen Viren."}], ensure_ascii=False).encode("cp1252"))
+    for switches in (Switches(), Switches(path="a[]")):
+        with pytest.raises(InputError, match=r"theirs\.json: is not UTF-8"):
+            read_list(path, switches=switches)
+
+
+@pytest.mark.parametrize("name", ["theirs.csv", "theirs.xlsx"])
+def test_switches_that_a_file_has_no_use_for_are_refused(tmp_path, name):
+    rows = pd.DataFrame({"text": ["Garlic cures the flu in a day."]})
+    rows.to_csv(tmp_path / name) if name.endswith("csv") else rows.to_excel(tmp_path / name)
+    with pytest.raises(InputError, match=r"is no JSON, in which 'a\[\]' could be"):
+        read_list(tmp_path / name, switches=Switches(path="a[]"))
+    if name.endswith("xlsx"):
+        with pytest.raises(InputError, match="is no text"):
+            read_list(tmp_path / name, switches=Switches(lines=True))
 
 
 def test_a_claim_a_line(file):
