@@ -429,7 +429,7 @@ def _check_sample(
     what = "the sample is the one that the items and the seed give"
     divided = settings.sampling.strata_by or settings.annotation.audits_times
     if manifest.purged or divided or not {"items", "sample"} <= set(built):
-        why = "posts were purged" if manifest.purged else "strata, or no tables of the build"
+        why = "posts were purged" if manifest.purged else "strata, checks by time, or no tables of the build"
         return [*checks, Check(what, passed=True, detail=f"not compared: {why}")]
     # A ranked post's probability follows from its rank, which is not in the package; draw the others as if without ranks.
     told, items = built["sample"], built["items"]
