@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """An item with different decisions: outcome, lead and time of each."""
+    """An item with different decisions: outcome, lead and time of each, the earliest first."""
 
     round: str
     item_id: str
@@ -41,10 +41,19 @@ def standing(lines: Iterable[Line]) -> dict[str, list[Line]]:
 def conflicts_among(lines: Sequence[Line]) -> tuple[Conflict, ...]:
     """Return the items of which different decisions stand, by item."""
     return tuple(
-        Conflict(decisions[0].round, item, tuple((_outcome(line), line.lead, line.at) for line in decisions))
+        Conflict(
+            decisions[0].round,
+            item,
+            tuple((_outcome(line), line.lead, line.at) for line in sorted(decisions, key=_when)),
+        )
         for item, decisions in sorted(standing(lines).items())
         if len(set(map(_outcome, decisions))) > 1
     )
+
+
+def _when(line: Line) -> tuple[str, str, str]:
+    """Return when and by whom it was decided: decisions of one second come by the lead's name."""
+    return line.at, line.lead, line.id
 
 
 def _outcome(line: Line) -> str:
