@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from covmis_build.report.page import Section
     from covmis_build.report.summary import Summary
 
     Array = NDArray[np.float64]
@@ -127,10 +128,17 @@ class Comparison(Evaluated):
 
     def html(self) -> str:
         """Return the page: p-values as a matrix, differences with intervals, sentences."""
+        from covmis_build.report.page import page
+
+        return page("Comparison of systems", self.sections, study=self.study)
+
+    @property
+    def sections(self) -> list[Section]:
+        """Return the parts of the page."""
         from markupsafe import Markup
 
         from covmis_build.report.figures import forest
-        from covmis_build.report.page import Section, page, table_html
+        from covmis_build.report.page import Section, table_html
 
         rows = [
             (
@@ -143,32 +151,28 @@ class Comparison(Evaluated):
         ]
         words = Markup("").join(Markup("<p>{}</p>").format(sentence) for sentence in self.table["sentence"])
         square = matrix(self.table).rename_axis("system").reset_index()
-        return page(
-            "Comparison of systems",
-            [
-                Section("In words", prose=self.how, body=words),
-                Section(
-                    "p-values",
-                    prose="Adjusted over all pairs.",
-                    body=table_html(square, headings=1, p_values=square.columns),
+        return [
+            Section("In words", prose=self.how, body=words),
+            Section(
+                "p-values",
+                prose="Adjusted over all pairs.",
+                body=table_html(square, headings=1, p_values=square.columns),
+            ),
+            Section(
+                "Differences",
+                body=table_html(
+                    self.table.drop(columns=NOT_SHOWN), names=SHOWN, headings=2, p_values=P_VALUES
                 ),
-                Section(
-                    "Differences",
-                    body=table_html(
-                        self.table.drop(columns=NOT_SHOWN), names=SHOWN, headings=2, p_values=P_VALUES
-                    ),
-                    figures=[
-                        forest(
-                            rows[:60],
-                            alt="Each difference with its interval",
-                            reference=0.0,
-                            unit=f"difference in {measures[self.table['measure'].iloc[0]].title}",
-                        )
-                    ],
-                ),
-            ],
-            study=self.study,
-        )
+                figures=[
+                    forest(
+                        rows[:60],
+                        alt="Each difference with its interval",
+                        reference=0.0,
+                        unit=f"difference in {measures[self.table['measure'].iloc[0]].title}",
+                    )
+                ],
+            ),
+        ]
 
     def latex(self) -> str:
         """Return one row per pair as a LaTeX table (booktabs)."""

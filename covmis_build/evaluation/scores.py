@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from covmis_build.evaluation.joining import JoinedLabels
     from covmis_build.evaluation.setting import Setting
+    from covmis_build.report.page import Section
 
 WEIGHTED = (
     "Sample: the labelled items, unweighted. Weighted: all unique posts found (weights 1/probability). Balanced: the mean "
@@ -228,7 +229,14 @@ class Scores(Evaluated):
 
     def html(self) -> str:
         """Return the page: tables, forest plots and confusion matrices."""
-        from covmis_build.report.page import Section, page, table_html
+        from covmis_build.report.page import page
+
+        return page("Evaluation", self.sections, study=self.study, lead=f"Labels: {', '.join(self.labels)}.")
+
+    @property
+    def sections(self) -> list[Section]:
+        """Return the parts of the page."""
+        from covmis_build.report.page import Section, table_html
 
         sections = [
             Section(
@@ -247,8 +255,7 @@ class Scores(Evaluated):
         sections += [
             Section(f"By {name}", body=table_html(table, headings=2)) for name, table in self.groups().items()
         ]
-        sections.append(Section("The measures", body=table_html(self.legend())))
-        return page("Evaluation", sections, study=self.study, lead=f"Labels: {', '.join(self.labels)}.")
+        return [*sections, Section("The measures", body=table_html(self.legend()))]
 
     def _forests(self) -> Sequence[str]:
         chosen = self.table[self.table["group_by"] == ""]

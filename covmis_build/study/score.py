@@ -10,6 +10,7 @@ from covmis_build.annotation import round_folder
 from covmis_build.annotation.newest import newest
 from covmis_build.errors import UnknownName, nearest
 from covmis_build.estimation.shares import design_in_pool
+from covmis_build.evaluation.compare import compare as compare_systems
 from covmis_build.evaluation.gold_and_systems import PROBABILITIES, check_ids, with_labels
 from covmis_build.evaluation.over_posts import score_over_posts
 from covmis_build.evaluation.score import score as score_systems
@@ -20,6 +21,8 @@ from covmis_build.study.round_settings import settings_of_rounds, with_all_draws
 if TYPE_CHECKING:
     import pandas as pd
 
+    from covmis_build.annotation.newest import Newest
+    from covmis_build.evaluation.compare import Comparison
     from covmis_build.evaluation.over_posts import ScoresOverPosts
     from covmis_build.evaluation.scores import Scores
     from covmis_build.stats.over_posts import Design
@@ -43,21 +46,9 @@ def score(
     """
     rounds = round_folder.all_rounds(study.places.rounds)
     now = newest(rounds, study.settings.labels.changes)
-    scheme, sets = now.scheme, now.sets
-    own = {
-        "labels": scheme.values,  # noqa: PD011 - a setting of ours
-        "order": scheme.order or None,
-        "poles": scheme.poles or None,
-        "clusters": "claim_id",
-        "probabilities": list(PROBABILITIES),
-        "title": study.settings.title,
-    }
-    labelled = labelled_items(study)
-    check_ids(systems, set(labelled["item_id"]), scheme.values)
-    if names := options.pop("map", None):  # before what became of the labels that these are called
-        systems = with_labels(systems, names, scheme.values, all_used=True)
-    if not sets.same:
-        systems = with_labels(systems, sets.of_any_round(), sets.sets[-1].labels)
+    sets, labelled = now.sets, labelled_items(study)
+    systems = _in_common_labels(now, labelled, systems, options)
+    own = _own(study, now) | {"probabilities": list(PROBABILITIES)}
     pool = pool_of(study)
     if check_over(over) is Over.POSTS:
         frozen = with_all_draws(study.places.rounds, rounds, study.settings.labels.changes)
@@ -77,6 +68,37 @@ def score(
     people = said or None
     scores = score_systems(labelled, systems, **{**own, "people": people, **options})
     return replace(scores, remarks=(*scores.remarks, *sets.notes))
+
+
+def compare(study: OfStudy, systems: Any, **options: Any) -> Comparison:
+    """Compare systems on the gold of the study's rounds; `systems` and `options` are those of `compare`."""
+    rounds = round_folder.all_rounds(study.places.rounds)
+    now = newest(rounds, study.settings.labels.changes)
+    labelled = labelled_items(study)
+    systems = _in_common_labels(now, labelled, systems, options)
+    compared = compare_systems(labelled, systems, **{**_own(study, now), **options})
+    return replace(compared, remarks=(*compared.remarks, *now.sets.notes))
+
+
+def _own(study: OfStudy, now: Newest) -> dict[str, Any]:
+    """Return what the study says of its gold: labels, claims, title."""
+    scheme = now.scheme
+    return {
+        "labels": scheme.values,  # noqa: PD011 - a setting of ours
+        "order": scheme.order or None,
+        "poles": scheme.poles or None,
+        "clusters": "claim_id",
+        "title": study.settings.title,
+    }
+
+
+def _in_common_labels(now: Newest, labelled: pd.DataFrame, systems: Any, options: dict[str, Any]) -> Any:
+    """Return the systems with the labels that all rounds have in common; takes `map` out of the options."""
+    scheme, sets = now.scheme, now.sets
+    check_ids(systems, set(labelled["item_id"]), scheme.values)
+    if names := options.pop("map", None):  # before what became of the labels that these are called
+        systems = with_labels(systems, names, scheme.values, all_used=True)
+    return systems if sets.same else with_labels(systems, sets.of_any_round(), sets.sets[-1].labels)
 
 
 def check_over(over: str) -> Over:

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from covmis_build.engine import Progress
     from covmis_build.estimation.regression import Regression
     from covmis_build.estimation.shares import Estimates
+    from covmis_build.evaluation.compare import Comparison
     from covmis_build.evaluation.over_posts import ScoresOverPosts
     from covmis_build.evaluation.scores import Scores
     from covmis_build.models.admission import Admission
@@ -1249,6 +1250,12 @@ class Study:
         from covmis_build.study.score import score
 
         return score(self, systems, over=over, **options)
+
+    def compare(self, systems: Any, **options: Any) -> Comparison:
+        """Compare systems ({name: predictions}) on the rounds' gold, each with each; options as in `covmis.compare`."""
+        from covmis_build.study.score import compare
+
+        return compare(self, systems, **options)
 
     def questions(self, posts: Any = None, *, labels: Sequence[str] = ()) -> Questions:
         """Return posts to ask a language model about (default: the rounds' items): `.write()`, `.ask()`, `.read()`."""

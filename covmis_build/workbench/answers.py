@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import PlainTextResponse
 
-from covmis_build.errors import CovmisError, InputError
-from covmis_build.workbench.bench import ROUNDS, Bench, back_to, bench_of, blocks_of, form_of
+from covmis_build.errors import CovmisError
+from covmis_build.study.add_posts import safe_name
+from covmis_build.workbench.bench import ROUNDS, Bench, back_to, bench_of, blocks_of, form_of, pairs_of
 from covmis_build.workbench.shown import shown_in
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ async def add(request: Request) -> Response:
     """Take a file in, to be looked at; it is no part of the study yet."""
     bench, number, name = bench_of(request), request.path_params["number"], request.path_params["name"]
     number = bench.study.round(number).number
-    path = await run_in_threadpool(bench.take, _what(number, name), name, blocks_of(request))
+    path = await run_in_threadpool(bench.take, _what(number, safe_name(name)), name, blocks_of(request))
     return PlainTextResponse(f"/rounds/{number}?file={path.parent.name}#returned")
 
 
@@ -53,30 +54,27 @@ def returned(bench: Bench, round_: Round, asked: Mapping[str, str]) -> list[Retu
     """The files that were dropped in on this round, each as it would be recorded."""
     people = asked.get(PEOPLE, "")
     return [
-        bench.keep(f"{path} {people}", ROUNDS, partial(_look, round_, path, people))
-        for path in _files(bench, round_.number).values()
+        bench.keep(f"{path} {people}", ROUNDS, partial(_look, bench, round_, path, people))
+        for what, path in bench.dropped.items()
+        if what.startswith(_what(round_.number, ""))
     ]
 
 
-def _files(bench: Bench, number: str) -> dict[str, Path]:
-    return {path.name: path for what, path in bench.dropped.items() if what.startswith(_what(number, ""))}
-
-
-def _look(round_: Round, path: Path, people: str) -> Returned:
+def _look(bench: Bench, round_: Round, path: Path, people: str) -> Returned:
     is_named = any(path.name.startswith(code) for code in round_.annotators)
     try:
         pulled = round_.look_at_answers(path)
     except CovmisError as error:
         if is_named:
-            return Returned(path.name, True, [], [], _sentence(error, path))
+            return Returned(path.name, True, [], [], bench.sentence_of(error))
     else:
         usable = pulled.answers - pulled.to_correct
         lines = [f"{usable} answers can be used, {pulled.to_correct} are to be corrected."]
         return Returned(path.name, True, lines, [str(problem) for problem in pulled.problems])
     try:
-        imported = round_.import_labels(path, people=_codes(people))
+        imported = round_.import_labels(path, people=pairs_of(people))
     except CovmisError as error:
-        return Returned(path.name, False, [], [], _sentence(error, path))
+        return Returned(path.name, False, [], [], bench.sentence_of(error))
     labels = [
         f"{code}: {', '.join(f'{label} {count}' for label, count in own.items())}"
         for code, own in imported.labels.items()
@@ -85,27 +83,14 @@ def _look(round_: Round, path: Path, people: str) -> Returned:
     return Returned(path.name, False, [matched, *labels, *imported.notes], imported.problems)
 
 
-def _sentence(error: CovmisError, path: Path) -> str:
-    return str(error).replace(f"{path.parent}/", "")
-
-
-def _codes(text: str) -> dict[str, str]:
-    """NAME=CODE on each line."""
-    pairs = [line.rpartition("=") for line in text.splitlines() if line.strip()]
-    return {name.strip(): code.strip() for name, _, code in pairs}
-
-
 async def record(request: Request) -> Response:
     """Record the answers of a file that was looked at, or put the file away."""
     bench, form = bench_of(request), await form_of(request)
     round_ = bench.study.round(request.path_params["number"])
-    name = form.get("file", "")
-    path = _files(bench, round_.number).get(name)
-    if path is None:
-        raise InputError("this file was not dropped in", remedy="Drop it in once more")
-    shown = shown_in(form, "dropped", _what(round_.number, name))
+    what = _what(round_.number, form.get("file", ""))
+    path, shown = bench.file(what), shown_in(form, "dropped", what)
     if form.get("do") == "record":
-        given: dict[str, Any] = {"labels": path.name, "people": _codes(form.get(PEOPLE, "")), "yes": True}
+        given: dict[str, Any] = {"labels": path.name, "people": pairs_of(form.get(PEOPLE, "")), "yes": True}
         if form.get("ours"):
             given = {"files": [path.name]} | ({"as_it_stands": True} if form.get("as_it_stands") else {})
             pulled = await bench.write(round_.pull, [path], as_it_stands="as_it_stands" in given, shown=shown)
@@ -117,5 +102,5 @@ async def record(request: Request) -> Response:
             )
             bench.said = " ".join([f"{imported.added} new in the record.", *imported.warnings])
             bench.did("round import", given, number=round_.number, dropped="labels")
-    bench.forget(next(what for what, kept in bench.dropped.items() if kept == path))
+    bench.forget(what)
     return back_to(f"/rounds/{round_.number}")

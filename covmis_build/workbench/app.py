@@ -34,6 +34,7 @@ from covmis_build.workbench import (
     results,
     rounds,
     settings,
+    systems,
     take_figures,
 )
 from covmis_build.workbench.bench import TEMPLATES as OWN
@@ -87,7 +88,9 @@ def application(folder: Path, port: int, *, read_only: bool = False) -> Guard:
             Route("/results", results.results),
             Route("/poster", poster.poster),
             Route("/results/figures", take_figures.of_results),
-            Route("/results/{name:path}", results.add, methods=["PUT"]),
+            Route("/systems", systems.systems),
+            Route("/systems", systems.put_away, methods=["POST"]),
+            Route("/systems/{name:path}", systems.add, methods=["PUT"]),
             Route("/release", release.release),
             Route("/release.zip", release.packed),
             Route("/recall", operations.recall),

@@ -58,10 +58,13 @@ PLACES = (
     ("/guideline", "Guideline"),
     ("/rounds", "Rounds"),
     ("/results", "Results"),
+    ("/systems", "Systems"),
     ("/release", "Release"),
     ("/settings", "Settings"),
 )
 LARGEST_FORM = 1 << 20
+DROPPED = "covmis-"
+"""How the names of the folders begin that hold files that were dropped in."""
 MOST_KEPT = 500
 TABLES = ("data/build/*.parquet", "data/build/ledger.jsonl", "queries/*")
 STORE = ("data/build/parts.parquet", "data/build/older_copies.parquet", "data/build/intake.parquet")
@@ -118,7 +121,7 @@ class Bench:
             "styles": [],
             "version": __version__,
         }
-        self.templates.filters |= {"n": _whole, "pc": _percent, "sentence": _sentence}
+        self.templates.filters |= {"n": _whole, "pc": _percent, "sentence": _sentence, "drawn": _drawn}
 
     @property
     def claims(self) -> list[Claim]:
@@ -223,8 +226,12 @@ class Bench:
             return self.folder.name
 
     def sentence_of(self, error: Exception) -> str:
-        """What the library refuses, in its words; files are named from the study's folder."""
-        return str(error).replace(f"{self.folder}/", "")
+        """What the library refuses, in its words; files are named from the study's folder, dropped ones by their names."""
+        return re.sub(
+            rf"{re.escape(tempfile.gettempdir())}/{DROPPED}[^/]+/",
+            "",
+            str(error).replace(f"{self.folder}/", ""),
+        )
 
     def last_act(self, command: str) -> Act | None:
         """Return the last command of this session that began so and has ended."""
@@ -271,10 +278,16 @@ class Bench:
         """A file that was dropped in, as the session's script finds it: a new study's script goes into its folder."""
         return f"../{name}" if self.acts and self.acts[0].command.startswith("covmis new ") else name
 
+    def file(self, what: str) -> Path:
+        """A file that was dropped in."""
+        if what not in self.dropped:
+            raise InputError("this file was not dropped in", remedy="Drop it in once more")
+        return self.dropped[what]
+
     def take(self, what: str, name: str, blocks: Iterable[bytes]) -> Path:
         """Keep a file that was dropped in, in the place of an earlier one."""
         self.forget(what)
-        path = Path(tempfile.mkdtemp(prefix="covmis-")) / safe_name(name)
+        path = Path(tempfile.mkdtemp(prefix=DROPPED)) / safe_name(name)
         with path.open("wb") as file:
             file.writelines(blocks)
         self.dropped[what] = path
@@ -313,6 +326,12 @@ async def form_of(request: Request) -> dict[str, str]:
         form[name] = f"{form[name]}, {value}" if form.get(name) else value
     request.state.written = [form[name] for name in WRITTEN if form.get(name, "").strip()]
     return form
+
+
+def pairs_of(text: str) -> dict[str, str]:
+    """What a field says that has NAME=VALUE on each line."""
+    pairs = [line.rpartition("=") for line in text.splitlines() if line.strip()]
+    return {name.strip(): value.strip() for name, _, value in pairs}
 
 
 def blocks_of(request: Request) -> Iterator[bytes]:
@@ -357,3 +376,14 @@ def _sentence(text: object) -> str:
     first, blank, rest = str(text).partition(" ")
     is_file = re.search(r"[./_]\w", first)
     return in_prose(f"{first if is_file else first[:1].upper() + first[1:]}{blank}{rest}")
+
+
+def _drawn(figure: str) -> Markup:
+    """A figure of a report for a page that allows no style in elements: its colours and widths as attributes."""
+
+    def attributes(style: re.Match[str]) -> str:
+        pairs = (pair.split(":", 1) for pair in style[1].split(";"))
+        return "".join(f' {name}="{value}"' for name, value in pairs)
+
+    svg = re.sub(r'(<svg [^>]*) style="[^"]*"', r"\1", str(figure))
+    return Markup(re.sub(r' style="([^"]*)"', attributes, svg))  # noqa: S704 - a figure of ours, its texts escaped

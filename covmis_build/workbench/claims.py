@@ -79,7 +79,7 @@ def _seen(bench: Bench, path: Path, asked: Mapping[str, str]) -> _Seen:
         own = looked.understood.columns
         columns = list(filter(None, dict.fromkeys([*own.values(), *looked.understood.left_over])))
     except CovmisError as error:  # its columns are not recognised: people choose them
-        problem, columns = str(error), []
+        problem, columns = bench.sentence_of(error), []
         with suppress(CovmisError):
             columns = columns_of_list(path, **switched)
     chosen = _chosen(own, {name: asked.get(f"as:{name}") for name in columns})
@@ -87,8 +87,8 @@ def _seen(bench: Bench, path: Path, asked: Mapping[str, str]) -> _Seen:
         try:
             looked, problem = bench.study.look_at_claims(path, columns=chosen, **switched), ""
         except CovmisError as error:
-            looked, problem = None, str(error)
-    return _Seen(columns, chosen, switched, looked, problem.replace(f"{path.parent}/", ""))
+            looked, problem = None, bench.sentence_of(error)
+    return _Seen(columns, chosen, switched, looked, problem)
 
 
 def _switched(asked: Mapping[str, str]) -> dict[str, Any]:
@@ -125,9 +125,7 @@ async def add(request: Request) -> Response:
 async def save(request: Request) -> Response:
     """Import the list that was looked at."""
     bench, form = bench_of(request), await form_of(request)
-    path, study = bench.dropped.get("claims"), bench.study
-    if path is None:
-        raise InputError("no list of claims was dropped in", remedy="Drop it in once more")
+    path, study = bench.file("claims"), bench.study
     seen = await run_in_threadpool(_seen, bench, path, form)
     was_read, shown = study.stages()["read"], shown_in(form, "dropped", "claims")
     brought = await bench.write(study.import_claims, path, shown=shown, columns=seen.chosen, **seen.switched)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from covmis_build.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 LINES = 200
@@ -62,8 +63,8 @@ class Jobs:
         self.last: Job | None = None
         self._lock = threading.Lock()
 
-    def start(self, *words: str) -> Job:
-        """Start a command; refused while another one is at work."""
+    def start(self, *words: str, called: Sequence[str] = ()) -> Job:
+        """Start a command, which pages may call otherwise; refused while another one is at work."""
         with self._lock:
             if self.last and self.last.state == "running":
                 raise InputError(f"`{self.last.command}` is at work", remedy="Wait for it, or end it")
@@ -78,7 +79,7 @@ class Jobs:
                 start_new_session=True,
                 env={**os.environ, "COVMIS_PROGRESS": "json", "PYTHONUTF8": "1"},
             )
-            self.last = job = Job(shlex.join(["covmis", *words]), process)
+            self.last = job = Job(shlex.join(["covmis", *(called or words)]), process)
         threading.Thread(target=self._listen, args=(job,), daemon=True).start()
         return job
 

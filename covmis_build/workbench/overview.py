@@ -101,8 +101,14 @@ async def start(request: Request) -> Response:
     typed = (at.name for at in asked.parameters if at.kind is str and at.name != asked.of)
     request.state.written = [form[name] for name in typed if form.get(name, "").strip()]
     shown = shown_in(form, asked.shows, form.get(asked.of, "")) if asked.shows else None
-    job = await bench.write(bench.jobs.start, *verbs.words(command, given, number=number), shown=shown)
-    bench.did(command, given, number=number, job=job)
+    named, dropped = given, ""
+    if asked.shows == "dropped":
+        dropped, path = asked.of, bench.file(form.get(asked.of, ""))
+        given, named = given | {dropped: str(path)}, given | {dropped: path.name}
+    called = bench.words(command, named, number=number, dropped=dropped)
+    words = verbs.words(command, given, number=number)
+    job = await bench.write(bench.jobs.start, *words, called=called, shown=shown)
+    bench.did(command, named, number=number, dropped=dropped, job=job)
     return back_to(form.get("back", "/"))
 
 

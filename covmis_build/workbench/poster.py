@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from covmis_build.errors import CovmisError
 from covmis_build.workbench.bench import bench_of
-from covmis_build.workbench.results import estimated, of_scope, scored
+from covmis_build.workbench.results import estimated, of_scope
 from covmis_build.workbench.rounds import agreement_of
+from covmis_build.workbench.systems import scored
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
+
+    from covmis_build.report.page import Section
+    from covmis_build.workbench.bench import Bench
 
 CLAIMS = 12
 """The claims with most labels are shown."""
@@ -38,5 +43,13 @@ def poster(request: Request) -> Response:
         labels=labels,
         claims=sorted(claims[:CLAIMS], key=lambda row: (-row.share, row.name)),
         all=len(claims),
-        scores=scored(bench),
+        scores=_scores(bench),
     )
+
+
+def _scores(bench: Bench) -> list[Section]:
+    """The table of scores, if the predictions that were dropped in have any without further settings."""
+    try:
+        return scored(bench)[:1]
+    except CovmisError:
+        return []

@@ -30,6 +30,7 @@ PAGES = (
     "/rounds",
     "/links",
     "/results",
+    "/systems",
     "/release",
     "/recall",
     "/purge",

@@ -5,17 +5,19 @@ from __future__ import annotations
 import io
 import math
 import re
+import tempfile
 import zipfile
 
 import pandas as pd
 import pytest
+from markupsafe import escape
 
 from covmis_build.evaluation.rendering import bounded
 from covmis_build.study.labelled import labelled_items
 from covmis_build.study.study import open_study
 from covmis_build.workbench.figures import over_time
 from tests.annotation.small import covmis, label_both, pushed, study
-from tests.workbench.conftest import client_of
+from tests.workbench.conftest import client_of, send, wait_for
 
 
 @pytest.fixture
@@ -118,22 +120,53 @@ def test_a_refusal_is_said_and_not_kept(labelled, tmp_path):
     assert "No round has been opened yet" not in client.get("/results").text
 
 
-def test_predictions_are_scored_as_by_the_library_and_not_kept(labelled):
+def test_predictions_are_scored_compared_and_tested_as_by_the_library_and_not_kept(labelled):
     client = client_of(labelled)
     items = labelled_items(labelled)["item_id"]
-    csv = "item_id,label\n" + "".join(f"{item},favor\n" for item in items)
-    refused = client.put(
-        "/results/bad.csv", content=b"item_id,label\nnobody,favor\n", headers={"x-part": "file"}
+
+    def csv(label):
+        return "item_id,label\n" + "".join(f"{item},{label}\n" for item in items)
+
+    client.put("/systems/bad.csv", content=b"item_id,label\nnobody,favor\n")
+    page = client.get("/systems").text
+    assert "bad has no prediction for 12 of 12 items" in page
+    assert tempfile.gettempdir() not in page
+    page = client.get("/systems?missing=wrong&map=favor=against").text
+    assert (
+        "evaluate score data/release/corpus.csv bad.csv --extra ignore --missing wrong --map favor=against"
+        in page
     )
-    assert refused.status_code == 400
-    assert "bad has no prediction for 12 of 12 items" in refused.text
-    answer = client.put("/results/a%3Cb%3E.csv", content=csv.encode(), headers={"x-part": "file"})
+    assert '<h2 id="scores">' in page
+    send(client, "/systems", "/systems", {}, having="bad")
+    answer = client.put("/systems/a%3Cb%3E.csv", content=csv("favor").encode(), headers={"x-part": "file"})
     assert answer.status_code == 200, answer.text
-    page = client.get(answer.text.split("#")[0]).text
-    scores = labelled.score({"a": dict.fromkeys(items, "favor")}, title="")
-    row = scores.to_frame().query("measure == 'accuracy'").iloc[0]
+    page = client.get(answer.text).text
+    row = (
+        labelled.score({"a": dict.fromkeys(items, "favor")}).to_frame().query("measure == 'accuracy'").iloc[0]
+    )
     assert f">{bounded(row.value, row.low, row.high)}</td>" in page
     assert "a_b_" in page
     assert "bad" not in page
+    assert 'id="compared"' not in page
+    assert "&lt;svg" not in page
+
+    client.put("/systems/c.csv", content=csv("against").encode())
+    page = client.get("/systems?measure=accuracy&test=tukey").text
+    said = {"a_b_": dict.fromkeys(items, "favor"), "c": dict.fromkeys(items, "against")}
+    compared = labelled.compare(said, measure="accuracy", test="tukey")
+    assert escape(compared.sentences[0]) in page
+    assert "evaluate compare data/release/corpus.csv a_b_.csv c.csv --measure accuracy --test tukey" in page
+    assert "Unknown test" in client.get("/systems?test=luck").text
+    assert " style=" not in page, "the page's rules for content would leave these colours out"
+    assert client_of(labelled, read_only=True).put("/systems/a.csv", content=b"").status_code == 403
+
+    admission = {"name": "mine", "epsilon": "0.1"}
+    send(client, "/systems", "/start/model-admit", admission, having="a_b_", follow_redirects=False)
+    wait_for(lambda: client.bench.jobs.last.state != "running")
+    page = client.get("/systems").text
+    assert "It could not be tested" in page
+    assert "has 30 items" in page
+    assert client.bench.acts[-1].command == "covmis model admit a_b_.csv --epsilon 0.1 --name mine"
+    send(client, "/systems", "/systems", {}, having="a_b_")
+    assert "a_b_" not in client.get("/systems").text
     assert not [path for path in labelled.places.folder.rglob("*") if "a_b_" in path.name]
-    assert client_of(labelled, read_only=True).put("/results/a.csv", content=csv.encode()).status_code == 403

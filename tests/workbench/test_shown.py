@@ -9,7 +9,7 @@ from covmis_build.workbench.commands import STARTS
 from tests.annotation.small import label_both
 from tests.workbench.conftest import client_of, forms_of
 
-PAGES = ("/", "/posts", "/posts?file=data/archive/forum.csv", "/claims", "/queries", "/flow", "/plan", "/guideline", "/rounds/001", "/results", "/release",
+PAGES = ("/", "/posts", "/posts?file=data/archive/forum.csv", "/claims", "/queries", "/flow", "/plan", "/guideline", "/rounds/001", "/results", "/systems", "/release",
          "/recall", "/purge", "/links", "/settings", "/rounds")  # fmt: skip
 WHATEVER_CHANGED = {
     "/start/run": "it makes what the files say when it runs", "/start/run-read": "so does reading",
@@ -38,6 +38,8 @@ TYPED = {
     "do": "record",
     "items": "a",
     "reason": "b",
+    "epsilon": "0.1",
+    "name": "mine",
 }
 
 
@@ -64,6 +66,8 @@ def test_no_form_does_anything_once_what_it_showed_has_changed(labelled):
     sheet = made / "annotation/rounds/001/sheets/a1.csv"
     client.put("/claims/list.csv", content=b"claim\nTea cures it for good\n")
     client.put("/rounds/001/answers/a1.csv", content=sheet.read_bytes())
+    items = "".join(f"{item},favor\n" for item in labelled.round().folder.items()["item_id"])
+    client.put("/systems/mine.csv", content=f"item_id,label\n{items}".encode())
     client.put("/posts/forum.csv", content=b"nr,posted,body\n1,14.04.2020 10:05,Garlic helps\n")
     labelled.run(workers=1)
     before, seen, tried = files_of(made), set(), set()

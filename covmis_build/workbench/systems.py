@@ -1,0 +1,123 @@
+"""Systems: predictions that were dropped in, scored on the final labels, compared, and tested as annotators."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import PlainTextResponse
+
+from covmis_build.errors import CovmisError
+from covmis_build.evaluation.catalogue import measures
+from covmis_build.evaluation.compare import NAMES, Test
+from covmis_build.study.add_posts import safe_name
+from covmis_build.workbench.bench import back_to, bench_of, blocks_of, form_of, pairs_of
+from covmis_build.workbench.results import BASED_ON
+from covmis_build.workbench.shown import shown_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from covmis_build.report.page import Section
+    from covmis_build.workbench.bench import Bench
+
+DROPPED = "predictions "
+"""How the names begin under which predictions are kept."""
+GOLD = "data/release/corpus.csv"
+REFUSED = "refuse"
+READ = {
+    "missing": ("A prediction that is missing", {REFUSED: "is refused", "wrong": "counts as wrong"}),
+    "invalid": (
+        "An answer that is none of the labels",
+        {REFUSED: "is refused", "wrong": "counts as wrong", "missing": "is a missing prediction"},
+    ),
+}
+"""How predictions are read: options of the commands."""
+
+
+def systems(request: Request) -> Response:
+    """The systems, their scores, the comparison of each two, and the test of one as an annotator."""
+    bench, asked = bench_of(request), request.query_params
+    measure, test = asked.get("measure", "macro_f1"), asked.get("test", Test.INTERVAL)
+    read = {name: asked.get(name, "") or REFUSED for name in READ}
+    files, problem = [path.name for path in _dropped(bench).values()], ""
+    options = [word for name, value in read.items() if value != REFUSED for word in (f"--{name}", value)]
+    words = ["score", GOLD, *(files or ["PREDICTIONS.csv"])]
+    scores: list[Section] = []
+    compared: list[Section] = []
+    try:
+        if names := pairs_of(asked.get("map", "")):
+            options += [word for old, new in names.items() for word in ("--map", f"{old}={new}")]
+        scores = scored(bench, map=names or None, **read)
+        if len(files) > 1:
+            words = ["compare", GOLD, *files, "--measure", measure, "--test", test]
+            compared = _compared(bench, measure=measure, test=test, map=names or None, **read)
+    except CovmisError as error:
+        problem = bench.sentence_of(error)
+    return bench.page(
+        request,
+        "systems.html",
+        "evaluate",
+        *words,
+        "--extra",
+        "ignore",
+        *options,
+        files=files,
+        dropped=DROPPED,
+        problem=problem,
+        measures={name: measures[name].title for name in measures.names},
+        tests=NAMES,
+        measure=measure,
+        test=test,
+        read=read,
+        reading=READ,
+        map=asked.get("map", ""),
+        scores=scores,
+        compared=compared,
+        act=bench.last_act("covmis model admit"),
+    )
+
+
+def _dropped(bench: Bench) -> dict[str, Path]:
+    """The predictions that were dropped in, by the names of their systems."""
+    return {path.stem: path for what, path in bench.dropped.items() if what.startswith(DROPPED)}
+
+
+def scored(bench: Bench, **how: Any) -> list[Section]:
+    """Scores of the predictions that were dropped in, as on the page of the command."""
+    return _judged(bench, bench.study.score, 1, how)
+
+
+def _compared(bench: Bench, **how: Any) -> list[Section]:
+    """Each two of them compared, as on the page of the command."""
+    return _judged(bench, bench.study.compare, 2, how)
+
+
+def _judged(bench: Bench, judge: Callable[..., Any], least: int, how: dict[str, Any]) -> list[Section]:
+    dropped = _dropped(bench)
+    if len(dropped) < least:
+        return []
+    same = f"{judge.__name__} {sorted(dropped.items())} {how}"
+    sections: list[Section] = bench.keep(
+        same, BASED_ON, lambda: judge(dropped, extra="ignore", **how).sections
+    )
+    return sections
+
+
+async def add(request: Request) -> Response:
+    """Take a file of predictions in; it is no part of the study."""
+    bench, name = bench_of(request), request.path_params["name"]
+    await run_in_threadpool(bench.take, f"{DROPPED}{safe_name(name)}", name, blocks_of(request))
+    return PlainTextResponse("/systems")
+
+
+async def put_away(request: Request) -> Response:
+    """Put predictions away again."""
+    bench, form = bench_of(request), await form_of(request)
+    what = f"{DROPPED}{form.get('file', '')}"
+    await bench.write(bench.forget, what, shown=shown_in(form, "dropped", what))
+    return back_to("/systems")
