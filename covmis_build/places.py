@@ -52,6 +52,8 @@ class Places:
     purge_left = _Below("queries/purge-left.csv")
     """Files that a purge named and somebody has looked at."""
     guideline = _Below("annotation/guideline.md")
+    prompt = _Below("annotation/prompt.md")
+    models = _Below("data/models")
     label_config = _Below("annotation/label_config.xml")
     """Label Studio's form."""
     rounds = _Below("annotation/rounds")

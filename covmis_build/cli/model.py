@@ -10,7 +10,7 @@ from typer import Argument, Option
 
 import covmis_build as covmis
 from covmis_build.cli.command import Commands
-from covmis_build.cli.console import StudyOption, warn
+from covmis_build.cli.console import StudyOption
 from covmis_build.cli.options import (
     LabelsOption,
     OrderOption,
@@ -25,7 +25,7 @@ from covmis_build.cli.options import (
 )
 from covmis_build.cli.verbs import verbs
 from covmis_build.engine import Progress, silent
-from covmis_build.errors import InputError, counted
+from covmis_build.errors import InputError
 from covmis_build.report.result import PlainResult, Result
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Questions:
-    """The options of `prompt` and `ask`: items and template."""
+    """Items and template."""
 
     template: Annotated[
         Path | None, Option(metavar="FILE", help="With {guideline} {claim} {post} {labels}.")
@@ -275,58 +275,6 @@ def prompt(
         return questions.read(answers, out)
     alone = text_alone(options.show)
     return questions.write(out, options.template, form=form, sampling=Sampling(model), text_alone=alone)
-
-
-@app.command()
-def ask(
-    options: Questions,
-    url: Annotated[str, Option(help="URL of an OpenAI-compatible server, like http://127.0.0.1:8080/v1.")],
-    model: Annotated[str, Option("--model", help="The model's name on the server.")],
-    journal: Annotated[Path, Option(metavar="FILE", help="Log of all answers; a later run resumes from it.")],
-    out: Annotated[Path, Option("--out", metavar="FILE", help="The predictions.")],
-    data: PostsArgument = None,
-    yes: Annotated[
-        bool, Option("--yes", help="Send the items. Without it, only show what would be sent.")
-    ] = False,
-    budget: Annotated[
-        int, Option(min=0, help="Maximum number of requests of this journal (0: no limit).")
-    ] = 0,
-    key_env: Annotated[str, Option(metavar="NAME", help="The environment variable with the key.")] = "",
-    temperature: Annotated[float, Option(min=0, max=2, help="Sampling temperature.")] = 0.0,
-    max_tokens: Annotated[int, Option(min=1, help="Maximum length of an answer, in tokens.")] = 400,
-    seed: Annotated[int, Option(help="Seed from which each item's seed is computed.")] = 0,
-    free_text: Annotated[bool, Option("--free-text", help="Do not send the schema of answers.")] = False,
-    progress: Progress = silent,
-) -> Result:
-    """Send items to an LLM server and save the answers.
-
-    Without --yes nothing is sent; the command shows what would go where. An interrupted run resumes, and no answered item
-    is asked again.
-
-    Example: covmis model ask --url http://127.0.0.1:8080/v1 --model qwen --journal answers.jsonl --out predictions.csv --yes
-    """
-    from covmis_build.models.asking import Server
-    from covmis_build.models.prompt import Sampling
-    from covmis_build.study.prompt import key_of
-
-    questions, server = _questions(options, data), Server(url, key_of(key_env))
-    count = len(questions.items)
-    warn(f"Posts are sent to {url} (model {model}): {counted(count, 'posts')} with their claims.")
-    if not yes:
-        return PlainResult({"sent": 0, "items": count}, ["Nothing was sent. Add --yes to send."])
-    asked = questions.ask(
-        server,
-        Sampling(model, temperature, max_tokens, seed),
-        journal,
-        budget=budget,
-        template=options.template,
-        text_alone=text_alone(options.show),
-        with_schema=not free_text,
-        progress=progress,
-    )
-    answered = questions.read(journal, out)
-    both = asked.to_dict() | answered.to_dict()
-    return PlainResult(both, [*asked.summary, *answered.summary], code=3 if asked.left else 0)
 
 
 verbs(app, "model")

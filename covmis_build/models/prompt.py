@@ -138,11 +138,7 @@ def prompt(
     For frozen items a request has everything that annotators saw or, with `text_alone`, the post's own words. Claim and post
     are inserted literally and never treated as a template. Labels, query types and automatic labels are not included.
     """
-    for name in ("claim", "post", "labels"):
-        if f"{{{name}}}" not in template:
-            raise InputError(
-                f"the template has no {{{name}}}", remedy="It needs {claim}, {post} and {labels}"
-            )
+    check_template(template)
     if lacking := [name for name in ("item_id", "claim", "text") if name not in items.columns]:
         raise InputError(f"the items have no column {lacking[0]}")
     version = hashlib.sha256((template + "\0" + guideline).encode("utf-8", "surrogatepass")).hexdigest()[:16]
@@ -161,6 +157,15 @@ def prompt(
         }
         requests.append(Request(str(row["item_id"]), version, _filled(template, values), tuple(labels)))
     return requests
+
+
+def check_template(template: str) -> None:
+    """Refuse a template that lacks what every request needs."""
+    for name in ("claim", "post", "labels"):
+        if f"{{{name}}}" not in template:
+            raise InputError(
+                f"the template has no {{{name}}}", remedy="It needs {claim}, {post} and {labels}"
+            )
 
 
 def _filled(template: str, values: dict[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""Write the guideline, unless somebody has changed it since it was shown."""
+"""Write the guideline or the prompt, unless somebody has changed it since it was shown."""
 
 from __future__ import annotations
 
@@ -8,22 +8,39 @@ from covmis_build import storage
 from covmis_build.annotation.guideline import difference, read_guideline
 from covmis_build.annotation.round_folder import guideline_version
 from covmis_build.errors import InputError
+from covmis_build.models.prompt import check_template
+from covmis_build.study.prompt import prompt_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
     from covmis_build.study.of_study import OfStudy
 
 
 def set_guideline(study: OfStudy, text: str, *, instead_of: str | None) -> None:
     """See `Study.set_guideline`."""
     path = study.places.guideline
-    text = f"{text.replace(chr(13), '').rstrip()}\n"
     if not text.strip():
         raise InputError("a guideline needs a text", file=path)
+    _write(study, path, text, text_of, instead_of)
+
+
+def set_prompt(study: OfStudy, text: str, *, instead_of: str | None) -> None:
+    """See `Study.set_prompt`."""
+    check_template(text)
+    _write(study, study.places.prompt, text, prompt_of, instead_of)
+
+
+def _write(
+    study: OfStudy, path: Path, text: str, now_of: Callable[[OfStudy], str], instead_of: str | None
+) -> None:
+    text = f"{text.replace(chr(13), '').rstrip()}\n"
     with study.locked_inputs("covmis open"):
-        now = text_of(study)
+        now = now_of(study)
         if instead_of is not None and guideline_version(now) not in {instead_of, guideline_version(text)}:
             raise InputError(
-                "the guideline was changed elsewhere since this page was shown",
+                "it was changed elsewhere since this page was shown",
                 file=path,
                 remedy="Compare, and save again to write yours",
             )

@@ -110,13 +110,13 @@ class Questions:
         return cls(_frozen(study) if study and posts is None else _posts(posts), values, study)
 
     def requests(self, template: str | Path | None = None, *, text_alone: bool = False) -> list[Request]:
-        """Return a request for each item, with the study's guideline."""
+        """Return a request for each item, with the study's guideline and its own prompt, if it has one."""
         guideline = self.study.places.guideline if self.study else None
         return prompt(
             self.items,
             self.labels,
             guideline=text_of(guideline, own=True) if guideline and guideline.is_file() else "",
-            template=text_of(Path(template), own=True) if template is not None else TEMPLATE,
+            template=text_of(Path(template), own=True) if template is not None else prompt_of(self.study),
             text_alone=text_alone,
         )
 
@@ -179,6 +179,12 @@ class Questions:
         if self.study and (labels := labels_of(self.study)) is not None:
             pairs = agreement_with_people(answered.predictions, labels, self.labels)
         return Answered(answered.predictions, answered.failures, len(asked) - len(items), pairs, Path(out))
+
+
+def prompt_of(study: OfStudy | None) -> str:
+    """Return the study's prompt, covmis's own if it has none."""
+    own = study.places.prompt if study else None
+    return text_of(own, own=True) if own and own.is_file() else TEMPLATE
 
 
 def labels_of(study: OfStudy) -> pd.DataFrame | None:

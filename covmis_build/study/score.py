@@ -10,6 +10,8 @@ from covmis_build.annotation import round_folder
 from covmis_build.annotation.newest import newest
 from covmis_build.errors import UnknownName, nearest
 from covmis_build.estimation.shares import design_in_pool
+from covmis_build.evaluation.catalogue import measures
+from covmis_build.evaluation.compare import NAMES as TESTS
 from covmis_build.evaluation.compare import compare as compare_systems
 from covmis_build.evaluation.gold_and_systems import PROBABILITIES, check_ids, with_labels
 from covmis_build.evaluation.over_posts import score_over_posts
@@ -27,6 +29,11 @@ if TYPE_CHECKING:
     from covmis_build.evaluation.scores import Scores
     from covmis_build.stats.over_posts import Design
     from covmis_build.study.of_study import OfStudy
+
+__all__ = ["MEASURES", "TESTS", "Over", "check_over", "compare", "design_of_gold", "score"]
+
+MEASURES = {name: measures[name].title for name in measures.names}
+"""Measures in which systems are compared, by their names; TESTS are the tests of their differences."""
 
 
 class Over(StrEnum):

@@ -964,6 +964,12 @@ class Study:
 
         set_guideline(self, text, instead_of=instead_of)
 
+    def set_prompt(self, text: str, *, instead_of: str | None = None) -> None:
+        """Write annotation/prompt.md, what language models are asked; `instead_of` is as of `set_guideline`."""
+        from covmis_build.study.guideline import set_prompt
+
+        set_prompt(self, text, instead_of=instead_of)
+
     # Estimates for all posts found
 
     def show_sample(self) -> SamplePlan:

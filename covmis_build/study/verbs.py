@@ -171,6 +171,7 @@ VERBS = {
     "verify": Verb("study.verify:verify"),
     "hydrate": Verb(f"{_STUDY}hydrate"),
     "export": Verb("workbench.export:export", (Choice("workbench.export:export_figures", "format"),)),
+    "model ask": Verb("study.ask_model:ask_model"),
     "model admit": Verb(f"{_STUDY}admit"),
 }
 

@@ -21,7 +21,6 @@ from covmis_build.workbench import (
     answers,
     claims,
     flow,
-    guideline,
     label,
     links,
     operations,
@@ -36,6 +35,7 @@ from covmis_build.workbench import (
     settings,
     systems,
     take_figures,
+    texts,
 )
 from covmis_build.workbench.bench import TEMPLATES as OWN
 from covmis_build.workbench.bench import Bench, bench_of
@@ -72,8 +72,8 @@ def application(folder: Path, port: int, *, read_only: bool = False) -> Guard:
             Route("/story/{id:path}", flow.story),
             Route("/plan", plan.plan),
             Route("/plan", plan.save, methods=["POST"]),
-            Route("/guideline", guideline.guideline),
-            Route("/guideline", guideline.save, methods=["POST"]),
+            *(Route(f"/{kind}", texts.show) for kind in texts.TEXTS),
+            *(Route(f"/{kind}", texts.save, methods=["POST"]) for kind in texts.TEXTS),
             Route("/rounds", rounds.rounds),
             Route("/rounds/{number}", rounds.rounds),
             Route("/rounds/{number}/decide", rounds.decide, methods=["POST"]),

@@ -62,6 +62,8 @@ PLACES = (
     ("/release", "Release"),
     ("/settings", "Settings"),
 )
+PREDICTIONS = "predictions "
+"""How the names begin under which predictions are kept that were dropped in."""
 LARGEST_FORM = 1 << 20
 DROPPED = "covmis-"
 """How the names of the folders begin that hold files that were dropped in."""
@@ -278,6 +280,13 @@ class Bench:
         """A file that was dropped in, as the session's script finds it: a new study's script goes into its folder."""
         return f"../{name}" if self.acts and self.acts[0].command.startswith("covmis new ") else name
 
+    @property
+    def predictions(self) -> dict[str, Path]:
+        """Files of predictions: of models that were asked here, and those that were dropped in."""
+        asked = self.study.places.models.glob("*.csv")
+        dropped = (path for what, path in self.dropped.items() if what.startswith(PREDICTIONS))
+        return {path.name: path for path in (*sorted(asked), *dropped)}
+
     def file(self, what: str) -> Path:
         """A file that was dropped in."""
         if what not in self.dropped:
@@ -315,7 +324,7 @@ async def body_of(request: Request) -> str:
     return body.decode("utf-8", "replace")
 
 
-WRITTEN = ("q", "text", "texts", "people", "reason")
+WRITTEN = ("q", "text", "texts", "people", "reason", "map")
 """Fields in which people write sentences, keywords or lists."""
 
 

@@ -20,7 +20,7 @@ class Start:
     """A command that a page starts: arguments that it always has, and parameters that the page's form gives.
 
     `shows` is what the form is about (`shown.SUBJECTS`), if the command does something else once that has changed; `of` is the
-    field that says which one: of a file that was dropped in, the name under which it is kept.
+    field that says which one.
     """
 
     command: str
@@ -75,7 +75,8 @@ STARTS = {
     "purge": Start("purge", {}, ("posts", "outside", "leave"), shows="purge"),
     "posts remove": Start("posts remove", {}, ("file",), shows="file", of="file"),
     "claims remove": Start("claims remove", {}, ("claims",), shows="claim", of="claims"),
-    "model admit": Start("model admit", {}, ("predictions", "name", "epsilon"), shows="dropped", of="predictions"),
+    "model admit": Start("model admit", {}, ("predictions", "name", "epsilon"), shows="predictions", of="predictions"),
+    "model ask": Start("model ask", {"yes": True}, ("url", "model", "key_env", "budget", "temperature", "max_tokens"), shows="prompt"),
     "release": Start("release", {}, ("text", "bundle", "deposit"), shows="release"),
 }  # fmt: skip
 """By the name in the address."""

@@ -101,14 +101,19 @@ async def start(request: Request) -> Response:
     typed = (at.name for at in asked.parameters if at.kind is str and at.name != asked.of)
     request.state.written = [form[name] for name in typed if form.get(name, "").strip()]
     shown = shown_in(form, asked.shows, form.get(asked.of, "")) if asked.shows else None
-    named, dropped = given, ""
-    if asked.shows == "dropped":
-        dropped, path = asked.of, bench.file(form.get(asked.of, ""))
-        given, named = given | {dropped: str(path)}, given | {dropped: path.name}
-    called = bench.words(command, named, number=number, dropped=dropped)
-    words = verbs.words(command, given, number=number)
+    real, dropped = given, ""
+    if asked.shows == "predictions":
+        path = bench.predictions.get(given[asked.of])
+        if path is None:
+            raise UnknownName(f"no predictions are called '{given[asked.of]}'")
+        is_own = path.is_relative_to(bench.folder)
+        named = bench.study.places.relative(path) if is_own else path.name
+        dropped = "" if is_own else asked.of
+        given, real = given | {asked.of: named}, given | {asked.of: str(path)}
+    called = bench.words(command, given, number=number, dropped=dropped)
+    words = verbs.words(command, real, number=number)
     job = await bench.write(bench.jobs.start, *words, called=called, shown=shown)
-    bench.did(command, named, number=number, dropped=dropped, job=job)
+    bench.did(command, given, number=number, dropped=dropped, job=job)
     return back_to(form.get("back", "/"))
 
 

@@ -85,6 +85,8 @@ SUBJECTS: dict[str, tuple[str, Callable[[Bench, str], object]]] = {
     "columns": ("{of}, or how files are read,", lambda bench, of: (_file(bench, of), bench.study.settings.retrieval.columns)),
     "claim": ("claim {of}", _claim),
     "dropped": ("the file that was dropped in", lambda bench, of: bench.dropped.get(of)),
+    "predictions": ("the predictions {of}", lambda bench, of: storage.state_of(path) if (path := bench.predictions.get(of)) else None),
+    "prompt": ("the prompt, the guideline or the posts", lambda bench, _: [each.content for each in bench.study.questions().requests()]),
     "purge": ("the list of what is to be deleted", lambda bench, _: state_of_purge(open_study(bench.folder, half_purged=True)).keys),
     "link": ("the link of {of}", _link),
     "release": ("the study", lambda bench, _: bench.state()),

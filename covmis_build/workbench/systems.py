@@ -8,16 +8,13 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import PlainTextResponse
 
 from covmis_build.errors import CovmisError
-from covmis_build.evaluation.catalogue import measures
-from covmis_build.evaluation.compare import NAMES, Test
 from covmis_build.study.add_posts import safe_name
-from covmis_build.workbench.bench import back_to, bench_of, blocks_of, form_of, pairs_of
+from covmis_build.workbench.bench import PREDICTIONS, back_to, bench_of, blocks_of, form_of, pairs_of
 from covmis_build.workbench.results import BASED_ON
 from covmis_build.workbench.shown import shown_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from starlette.requests import Request
     from starlette.responses import Response
@@ -25,8 +22,6 @@ if TYPE_CHECKING:
     from covmis_build.report.page import Section
     from covmis_build.workbench.bench import Bench
 
-DROPPED = "predictions "
-"""How the names begin under which predictions are kept."""
 GOLD = "data/release/corpus.csv"
 REFUSED = "refuse"
 READ = {
@@ -41,10 +36,12 @@ READ = {
 
 def systems(request: Request) -> Response:
     """The systems, their scores, the comparison of each two, and the test of one as an annotator."""
+    from covmis_build.study.score import MEASURES, TESTS
+
     bench, asked = bench_of(request), request.query_params
-    measure, test = asked.get("measure", "macro_f1"), asked.get("test", Test.INTERVAL)
+    measure, test = asked.get("measure", "macro_f1"), asked.get("test", next(iter(TESTS)))
     read = {name: asked.get(name, "") or REFUSED for name in READ}
-    files, problem = [path.name for path in _dropped(bench).values()], ""
+    files, problem = list(bench.predictions), ""
     options = [word for name, value in read.items() if value != REFUSED for word in (f"--{name}", value)]
     words = ["score", GOLD, *(files or ["PREDICTIONS.csv"])]
     scores: list[Section] = []
@@ -67,10 +64,11 @@ def systems(request: Request) -> Response:
         "ignore",
         *options,
         files=files,
-        dropped=DROPPED,
+        dropped=PREDICTIONS,
+        kept=[name for name, path in bench.predictions.items() if path.is_relative_to(bench.folder)],
         problem=problem,
-        measures={name: measures[name].title for name in measures.names},
-        tests=NAMES,
+        measures=MEASURES,
+        tests=TESTS,
         measure=measure,
         test=test,
         read=read,
@@ -82,13 +80,8 @@ def systems(request: Request) -> Response:
     )
 
 
-def _dropped(bench: Bench) -> dict[str, Path]:
-    """The predictions that were dropped in, by the names of their systems."""
-    return {path.stem: path for what, path in bench.dropped.items() if what.startswith(DROPPED)}
-
-
 def scored(bench: Bench, **how: Any) -> list[Section]:
-    """Scores of the predictions that were dropped in, as on the page of the command."""
+    """Scores of the predictions, as on the page of the command."""
     return _judged(bench, bench.study.score, 1, how)
 
 
@@ -98,12 +91,12 @@ def _compared(bench: Bench, **how: Any) -> list[Section]:
 
 
 def _judged(bench: Bench, judge: Callable[..., Any], least: int, how: dict[str, Any]) -> list[Section]:
-    dropped = _dropped(bench)
-    if len(dropped) < least:
+    systems = {path.stem: path for path in bench.predictions.values()}
+    if len(systems) < least:
         return []
-    same = f"{judge.__name__} {sorted(dropped.items())} {how}"
+    same = f"{judge.__name__} {sorted(systems.items())} {how}"
     sections: list[Section] = bench.keep(
-        same, BASED_ON, lambda: judge(dropped, extra="ignore", **how).sections
+        same, (*BASED_ON, "data/models/*.csv"), lambda: judge(systems, extra="ignore", **how).sections
     )
     return sections
 
@@ -111,13 +104,13 @@ def _judged(bench: Bench, judge: Callable[..., Any], least: int, how: dict[str, 
 async def add(request: Request) -> Response:
     """Take a file of predictions in; it is no part of the study."""
     bench, name = bench_of(request), request.path_params["name"]
-    await run_in_threadpool(bench.take, f"{DROPPED}{safe_name(name)}", name, blocks_of(request))
+    await run_in_threadpool(bench.take, f"{PREDICTIONS}{safe_name(name)}", name, blocks_of(request))
     return PlainTextResponse("/systems")
 
 
 async def put_away(request: Request) -> Response:
     """Put predictions away again."""
     bench, form = bench_of(request), await form_of(request)
-    what = f"{DROPPED}{form.get('file', '')}"
+    what = f"{PREDICTIONS}{form.get('file', '')}"
     await bench.write(bench.forget, what, shown=shown_in(form, "dropped", what))
     return back_to("/systems")

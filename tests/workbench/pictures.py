@@ -23,7 +23,7 @@ PAGES = {
     "overview": "/", "posts": "/posts", "search": "/posts?q=garlic", "claims": "/claims", "queries": f"/queries/{CLAIM}",
     "typing": f"/queries/{CLAIM}?q={QUERY.replace(' ', '+')}", "nearest": f"/queries/{CLAIM}?show=nearest", "flow": "/flow",
     "dropped": "/flow?step=near_duplicates#posts", "story": f"/story/{CLAIM}", "plan": "/plan?posts=36&people=2", "guideline": "/guideline", "round": "/rounds/001", "links": "/links",
-    "results": "/results", "systems": "/systems", "release": "/release", "recall": "/recall", "purge": "/purge", "settings": "/settings", "session": "/session", "nothing": "/nothing",
+    "results": "/results", "systems": "/systems", "prompt": "/prompt", "release": "/release", "recall": "/recall", "purge": "/purge", "settings": "/settings", "session": "/session", "nothing": "/nothing",
 }  # fmt: skip
 FEW = ("overview", "posts", "claims", "queries", "flow", "plan", "round", "results", "release")
 

@@ -31,6 +31,7 @@ PAGES = (
     "/links",
     "/results",
     "/systems",
+    "/prompt",
     "/release",
     "/recall",
     "/purge",
@@ -216,7 +217,7 @@ def test_read_only_refuses_every_change_and_offers_none(study):
 
 
 def test_a_form_goes_back_to_our_pages_alone(client, monkeypatch):
-    monkeypatch.setattr(client.bench.jobs, "start", lambda *words: None)
+    monkeypatch.setattr(client.bench.jobs, "start", lambda *words, **how: None)
     for back in ("https://evil.example", "//evil.example", "/\\evil.example", "javascript:alert(1)"):
         answer = client.post("/start/run", data={"back": back}, follow_redirects=False)
         assert (answer.status_code, answer.headers["location"]) == (303, "/")

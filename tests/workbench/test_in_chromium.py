@@ -167,7 +167,7 @@ def test_keys_that_are_pressed_faster_than_answers_come_are_all_saved(browser, t
 
 PATHS = (
     "/", "/posts", "/posts?q=garlic", "/claims?header=0&separator=%3B", "/claims", "/queries/a?q=garlic+-yes", "/flow?step=words", "/story/a", "/session",
-    "/plan?posts=36&people=3", "/guideline", "/rounds", "/links", "/results", "/systems", "/release", "/recall", "/purge", "/settings", "/nothing",
+    "/plan?posts=36&people=3", "/guideline", "/rounds", "/links", "/results", "/systems", "/prompt", "/release", "/recall", "/purge", "/settings", "/nothing",
 )  # fmt: skip
 
 

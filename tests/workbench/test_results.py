@@ -156,7 +156,7 @@ def test_predictions_are_scored_compared_and_tested_as_by_the_library_and_not_ke
     compared = labelled.compare(said, measure="accuracy", test="tukey")
     assert escape(compared.sentences[0]) in page
     assert "evaluate compare data/release/corpus.csv a_b_.csv c.csv --measure accuracy --test tukey" in page
-    assert "Unknown test" in client.get("/systems?test=luck").text
+    assert "unknown test" in client.get("/systems?test=luck").text
     assert " style=" not in page, "the page's rules for content would leave these colours out"
     assert client_of(labelled, read_only=True).put("/systems/a.csv", content=b"").status_code == 403
 

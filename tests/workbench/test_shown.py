@@ -9,7 +9,7 @@ from covmis_build.workbench.commands import STARTS
 from tests.annotation.small import label_both
 from tests.workbench.conftest import client_of, forms_of
 
-PAGES = ("/", "/posts", "/posts?file=data/archive/forum.csv", "/claims", "/queries", "/flow", "/plan", "/guideline", "/rounds/001", "/results", "/systems", "/release",
+PAGES = ("/", "/posts", "/posts?file=data/archive/forum.csv", "/claims", "/queries", "/flow", "/plan", "/guideline", "/rounds/001", "/results", "/systems", "/prompt", "/release",
          "/recall", "/purge", "/links", "/settings", "/rounds")  # fmt: skip
 WHATEVER_CHANGED = {
     "/start/run": "it makes what the files say when it runs", "/start/run-read": "so does reading",
@@ -31,7 +31,7 @@ OF_OTHER_STATES = {
 """Forms that pages show in other states of a study."""
 TYPED = {
     "q": "tea",
-    "text": "other",
+    "text": "other {claim} {post} {labels}",
     "label": "favor",
     "title": "Other",
     "posts": "30",
@@ -40,6 +40,8 @@ TYPED = {
     "reason": "b",
     "epsilon": "0.1",
     "name": "mine",
+    "url": "http://127.0.0.1:9/v1",
+    "model": "toy",
 }
 
 
@@ -117,6 +119,8 @@ def test_what_forms_are_about_is_known_to_have_changed(labelled):
     changes = {
         "round": ("001", lambda: study.round().decide(item, "favor")),
         "link": ("a1", serve),
+        "prompt": ("", lambda: study.set_prompt("{claim} {post} {labels}")),
+        "predictions": ("mine.csv", lambda: client.put("/systems/mine.csv", content=b"item_id,label\n")),
         "rounds": ("", lambda: study.discard_round("001", archive=True)),
         "claim": ("a", lambda: study.edit_claim("a", "Something else cures it")),
         "dropped": ("claims", drop),
