@@ -17,7 +17,7 @@ PORT = 8111
 study, claim = Path(sys.argv[1]).resolve(), sys.argv[2] if len(sys.argv) > 2 else "garlic"
 guard = application(study, PORT, read_only=True)
 client = TestClient(guard, base_url=f"http://127.0.0.1:{PORT}")
-client.get(f"/?token={guard.token}")
+client.get(guard.entrance.address())
 live = {"headers": {"x-part": "live"}}
 pages = (
     ("overview", "/", {}), ("queries", f"/queries/{claim}", {}), ("nearest", f"/queries/{claim}?show=nearest", live),

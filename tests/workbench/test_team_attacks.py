@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
+import shutil
 import socket
 import ssl
 import subprocess
 from collections import Counter
+from pathlib import Path
 
 import httpx
 import pytest
@@ -19,12 +22,13 @@ from covmis_build.workbench.bench import Bench
 from covmis_build.workbench.reach import Reach
 from covmis_build.workbench.team import Team
 from tests.annotation.small import HOSTILE
-from tests.workbench.conftest import TestClient
+from tests.workbench.conftest import TestClient, wait_for
 from tests.workbench.team import serving, shown
 from tests.workbench.test_attacks import many_files  # noqa: F401 - a fixture
 from tests.workbench.test_label import answer
 
 WORK = "/work/a1/001"
+DOCS = Path(__file__).parents[2] / "docs"
 BASE = "http://127.0.0.1:8555"
 
 
@@ -234,23 +238,106 @@ def test_five_hundred_at_once_are_recorded_each_once(folder, many_files):  # noq
     assert len(labels) == len(items["a1"]) + len(items["a2"]), "the same answer at later times is one"
 
 
-@pytest.mark.starts("openssl")
-def test_a_certificate_makes_links_secure(folder, tmp_path):
-    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
+@pytest.fixture
+def certificate(tmp_path):
+    """A certificate of this machine and of label.example.org, and its key."""
+    path, key = tmp_path / "cert.pem", tmp_path / "key.pem"
     subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, "-days", "2",
-         "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"],
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", path, "-days", "2",
+         "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1,DNS:label.example.org"],
         check=True, capture_output=True,
     )  # fmt: skip
-    with serving(folder, "--certificate", certificate, "--key", key) as team:
+    return path, key
+
+
+@pytest.mark.starts("openssl")
+def test_a_certificate_makes_links_secure(folder, certificate):
+    path, key = certificate
+    with serving(folder, "--certificate", path, "--key", key) as team:
         assert team.base.startswith("https://127.0.0.1:")
-        with team.client(verify=ssl.create_default_context(cafile=str(certificate))) as client:
+        with team.client(verify=ssl.create_default_context(cafile=str(path))) as client:
             entered = client.post("/enter", content=team.secret("a1"))
             assert "Secure" in entered.headers["set-cookie"].split("; ")
             assert shown(client)
     key.write_text("no key")
-    command = covmis_refuses(folder, "--certificate", certificate, "--key", key)
+    command = covmis_refuses(folder, "--certificate", path, "--key", key)
     assert "is no certificate with the key" in command
+
+
+PUBLIC = "https://label.example.org"
+NGINX = """daemon off; pid {folder}/pid; error_log stderr;
+events {{}}
+http {{
+access_log off; client_body_temp_path {folder}/a; proxy_temp_path {folder}/b; fastcgi_temp_path {folder}/c; uwsgi_temp_path {folder}/d; scgi_temp_path {folder}/e;
+server {{ listen 127.0.0.1:{port} ssl; server_name label.example.org; ssl_certificate {certificate}; ssl_certificate_key {key};
+{documented}
+}} }}
+"""
+CADDY = """{{
+    admin off
+    auto_https disable_redirects
+    https_port {port}
+}}
+{documented}
+"""
+
+
+@pytest.mark.starts("openssl")
+@pytest.mark.parametrize("proxy", ["nginx", "caddy"])
+def test_a_reverse_proxy_set_up_as_documented_leads_people_in_and_others_not(
+    folder, tmp_path, certificate, proxy
+):
+    if shutil.which(proxy) is None:
+        pytest.skip(f"needs {proxy}")
+    blocks = re.findall(r"```\n# (\w+).*?\n(.*?)```", (DOCS / "security.md").read_text(), re.DOTALL)
+    documented = {name.lower(): block for name, block in blocks}[proxy]
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with serving(folder, "--public", PUBLIC) as team:
+        assert team.base == PUBLIC
+        here = re.search(r"http://(127\.0\.0\.1:\d+)", "\n".join(team.said[2:]))[1]
+        documented = documented.replace("127.0.0.1:8500", here)
+        own = {"folder": tmp_path, "port": port, "certificate": certificate[0], "key": certificate[1]}
+        path = tmp_path / proxy
+        if proxy == "nginx":
+            path.write_text(NGINX.format(documented=documented, **own))
+            command = ["nginx", "-c", path, "-p", tmp_path]
+        else:
+            served = "label.example.org {{\n    tls {certificate} {key}".format(**own)
+            path.write_text(CADDY.format(documented=documented.replace("label.example.org {", served), **own))
+            command = ["caddy", "run", "--adapter", "caddyfile", "--config", path]
+        with subprocess.Popen(
+            command, stderr=subprocess.DEVNULL, env=os.environ | {"HOME": str(tmp_path)}
+        ) as running:
+            try:
+                verify = ssl.create_default_context(cafile=str(certificate[0]))
+                at = {"base_url": f"https://127.0.0.1:{port}", "verify": verify}
+                named = {"host": "label.example.org", "origin": PUBLIC, "x-forwarded-for": "198.51.100.7"}
+                known = {"extensions": {"sni_hostname": "label.example.org"}}
+                with team.client(**at, headers=named) as client:
+                    wait_for(lambda: answers_at(port))
+                    entered = client.post("/enter", content=team.secret("a1"), **known)
+                    assert entered.status_code == 200, entered.text
+                    assert "Secure" in entered.headers["set-cookie"]
+                    cookie = {"cookie": entered.headers["set-cookie"].partition(";")[0]}
+                    page = client.get(WORK, headers=cookie, **known)
+                    assert page.status_code == 200
+                    item = json.loads(re.search(r'id="data">(.*?)</script>', page.text)[1])["items"][0]
+                    row = {"answers": [answer(item, "favor", "2031-01-01T10:00:00.000Z")]}
+                    assert client.post(WORK, json=row, headers=cookie, **known).status_code == 200
+                    foreign = {**cookie, "origin": "https://evil.example"}
+                    assert client.post(WORK, json=row, headers=foreign, **known).status_code == 403
+                    assert client.get("/settings", headers=cookie, **known).status_code == 404
+            finally:
+                running.terminate()
+    assert len(open_study(folder).round().labels) == 1
+    visits = (folder / "annotation/links/visits.jsonl").read_text()
+    assert "198.51.100.7" not in visits, "what a visitor says of their address is not believed"
+
+
+def answers_at(port: int) -> bool:
+    with socket.socket() as tried:
+        return tried.connect_ex(("127.0.0.1", port)) == 0
 
 
 def covmis_refuses(folder, *options) -> str:
