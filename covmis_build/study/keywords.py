@@ -12,7 +12,7 @@ from covmis_build.claims.claim import claims_csv
 from covmis_build.claims.edits import with_keywords
 from covmis_build.claims.lists import read_claims
 from covmis_build.engine import silent
-from covmis_build.errors import InputError, NoClaim
+from covmis_build.errors import CovmisError, InputError, NoClaim
 from covmis_build.matching.find import asked_table, numbers_found
 from covmis_build.matching.matcher import Row
 from covmis_build.queries.build import common_language, keywords_of
@@ -196,6 +196,15 @@ def marked_posts(
         asked = saved if which == "lost" else node
         (posts,) = words.posts.samples([chosen], most)
     return [MarkedPost(post.post_id, post.created_at, _pieces(post.text, asked)) for post in posts]
+
+
+def marked_text(text: str, claim: Claim) -> list[tuple[str, bool]]:
+    """Return a text in pieces, each with whether the claim's keywords ask for it; keywords that cannot be read mark nothing."""
+    try:
+        node = read_keywords(claim.keywords, claim.language)
+    except CovmisError:
+        node = None
+    return _pieces(text, node)
 
 
 def _pieces(text: str, node: Node | None) -> list[tuple[str, bool]]:

@@ -7,7 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from covmis_build.errors import CovmisError
 from covmis_build.study.discard_round import done_in, is_last
+from covmis_build.study.keywords import marked_text
 from covmis_build.study.open_round import guideline_html
 from covmis_build.study.relabel import is_wanted
 from covmis_build.study.status import claims_to_open
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from covmis_build.annotation.agreement import Agreement
     from covmis_build.study.round import Round
 
-MOST_CASES = 40
+MOST_CASES = 100
 KINDS = (".csv", ".xlsx", ".html")
 
 
@@ -57,6 +59,8 @@ def rounds(request: Request) -> Response:
         round=round_,
         numbers=numbers,
         cases=fitting[:MOST_CASES],
+        marked=partial(_marked, bench),
+        guideline=guideline_html(study) if cases and study.places.guideline.is_file() else "",
         fitting=len(fitting),
         all=len(cases),
         pairs=Counter(case.pair for case in cases).most_common(),
@@ -97,6 +101,15 @@ def _ahead(bench: Bench, round_: Round) -> object:
     return bench.keep(f"next {round_.number}", ROUNDS, round_.next_decision)
 
 
+def _marked(bench: Bench, text: str, item: str) -> list[tuple[str, bool]]:
+    """A post's text in pieces, those marked that its claim's keywords ask for; none if the list of claims cannot be read."""
+    try:
+        claims = [claim for claim in bench.claims if claim.claim_id == item.partition("|")[0]]
+    except CovmisError:
+        claims = []
+    return marked_text(text, claims[0]) if claims else [(text, False)]
+
+
 async def decide(request: Request) -> Response:
     """Decide a disagreement; for `x-part: case` the case as it then is."""
     bench, form, number = bench_of(request), await form_of(request), request.path_params["number"]
@@ -123,6 +136,7 @@ async def decide(request: Request) -> Response:
             *words,
             alone=True,
             case=case,
+            marked=partial(_marked, bench),
             round=round_,
             third=third,
             scheme=round_.folder.scheme,

@@ -5,6 +5,8 @@
   // To a post or case, in the middle of the window: bars at the edges hide none of it.
   function goTo(card) {
     card.focus({ preventScroll: true });
+    const [text, mark] = [at(".told[tabindex]", card), at(".told[tabindex] mark", card)];
+    if (mark) text.scrollTop = mark.offsetTop - text.offsetTop - 40;  // a long post, at the first of its query's words
     card.scrollIntoView({ block: card.offsetHeight < innerHeight - 120 ? "center" : "start" });
   }
 
@@ -109,7 +111,8 @@
     const own = refreshed += 1;
     const answer = await fetch(location.href);
     if (!answer.ok || own !== refreshed) return;
-    const fresh = all("[data-fresh]", new DOMParser().parseFromString(await answer.text(), "text/html"));
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const fresh = all("[data-fresh]", page);
     if (fresh.length === all("[data-fresh]").length) all("[data-fresh]").forEach((old, place) => old.replaceWith(fresh[place]));
   }
 
@@ -164,6 +167,13 @@
       const card = cards[Math.max(0, Math.min(cards.length - 1, now + (key === "j" ? 1 : -1)))];
       card.tabIndex = 0;
       goTo(card);
+    }
+    if (key === "Backspace" && at(".case")) {  // take the last decision back: decide it again
+      const last = all(".case.done").findLast((card) => now < 0 || cards.indexOf(card) < now);
+      if (last) {
+        at("details", last).open = true;
+        goTo(last);
+      }
     }
     const decides = (one) => at(`button[data-key="${CSS.escape(one)}"]`, cards[now]);
     if (now >= 0 && !cards[now].matches(".sent")) (decides(event.key) ?? decides(key))?.click();
