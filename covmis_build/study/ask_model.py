@@ -60,7 +60,11 @@ class Asked(Result):
 def ask_model(  # noqa: PLR0913 - every option is named
     posts: Annotated[
         Path | str | None,
-        About("Posts and claims (default: the study's frozen items).", metavar="DATA", argument=True),
+        About(
+            "What to ask about: a table of posts and claims (default: the study's frozen items).",
+            metavar="DATA",
+            argument=True,
+        ),
     ] = None,
     *,
     url: Annotated[str, About("URL of an OpenAI-compatible server, like http://127.0.0.1:8080/v1.")],
@@ -99,7 +103,7 @@ def ask_model(  # noqa: PLR0913 - every option is named
             metavar="A,B|FILE|STUDY",
         ),
     ] = "",
-    show: Annotated[str, About("text: only the post's text (default: what annotators see).")] = "",
+    show: Annotated[str, About("text: send only the post's text (default: what annotators see).")] = "",
     study: Path | str | None = None,
     progress: Progress = silent,
 ) -> Asked:
