@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -165,6 +166,7 @@ async def _events(request: Request) -> Response:
 
 def serve(guard: Guard, listener: socket.socket) -> None:
     """Show it until somebody ends it with Ctrl-C; what is at work ends, too."""
+    threading.Thread(target=queries.warm, args=(guard.bench,), daemon=True).start()
     config = uvicorn.Config(guard, log_level="warning", server_header=False, timeout_graceful_shutdown=1)
     try:
         with suppress(KeyboardInterrupt):  # how people end it

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from covmis_build.settings import Settings
+    from covmis_build.study.plan_sample import ToPlan
+    from covmis_build.workbench.bench import Bench
 
 CURVE = (6, 12, 18, 24, 30, 36, 48, 60, 72, 96)
 """Posts a claim for which the curve has a point."""
@@ -57,13 +59,18 @@ def _asked(given: Mapping[str, str], settings: Settings, seconds: float) -> Aske
     return asked
 
 
+def to_weigh(bench: Bench) -> ToPlan:
+    """What plans of every size are computed from."""
+    return bench.keep("to plan", ("data/build/*.parquet", *ROUNDS), lambda: to_plan(bench.study))
+
+
 def plan(request: Request) -> Response:
     """What a sample costs and tells; for `x-part: live` only what changes with the sliders."""
     bench = bench_of(request)
     study = bench.study
     settings = study.settings
     try:
-        known = bench.keep("to plan", ("data/build/*.parquet", *ROUNDS), lambda: to_plan(study))
+        known = to_weigh(bench)
     except CovmisError as error:  # nothing is sampled yet
         stale = bench.is_stale() and not bench.read_only
         sentence = bench.sentence_of(error)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from covmis_build.errors import CovmisError, NoClaim
 from covmis_build.study.keywords import Claim, count, marked_posts, remarks_on, suggested, tuned
 from covmis_build.workbench.bench import STORE, Bench, back_to, bench_of, form_of
+from covmis_build.workbench.plan import to_weigh
 from covmis_build.workbench.shown import text_shown
 
 if TYPE_CHECKING:
@@ -67,6 +70,23 @@ def queries(request: Request) -> Response:
     return bench.page(
         request, "queries.html", *command, claims=claims, counts=counts, in_rounds=in_rounds, **live
     )
+
+
+def warm(bench: Bench) -> None:
+    """Do what the first requests would wait for, when the server starts: templates, the store of words, what each claim finds."""
+    with suppress(CovmisError):  # the pages say what cannot be read
+        if bench.study.stages()["read"]:
+            words = bench.keep("words", STORE, bench.study.words)
+            for claim in bench.claims:
+                _count(bench, words, claim)
+                marked_posts(words, claim, claim.keywords)
+                bench.keep(
+                    f"suggested {claim.text}", STORE, partial(suggested, words, claim.text, claim.language)
+                )
+            bench.status()
+            to_weigh(bench)
+    for name in bench.templates.list_templates(extensions=["html"]):
+        bench.templates.get_template(name)
 
 
 def _count(bench: Bench, words: Words, claim: Claim) -> int | None:
