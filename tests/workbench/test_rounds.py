@@ -62,6 +62,10 @@ def test_a_round_shows_people_agreement_and_disagreements_by_pair(client, round_
     assert "from a1" in body
     assert not re.search(r"\ba[12]\b", body.replace("from a1", "").replace("from a2", "")), "nobody is named"
     assert "<button disabled>Seal" in page
+    assert "0 of 4 decided" in page
+    assert "<mark>" not in page, "a list of claims that cannot be read marks nothing"
+    round_.study.places.claims_csv.write_text("claim_id,text,keywords\nc0,Claim 0,post\nc1,Claim 1,post\n")
+    assert client.get("/rounds").text.count("<mark>Post</mark>") == 4
     assert client.get("/rounds/7").status_code == 400
 
 
