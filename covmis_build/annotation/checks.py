@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 
 from covmis_build import keyed
 from covmis_build.annotation.answers import labels_of, usable
-from covmis_build.annotation.frozen_items import for_people, in_order
+from covmis_build.annotation.assignment import in_order
+from covmis_build.annotation.frozen_items import for_people
 from covmis_build.annotation.label_sets import sets_of_rounds
 from covmis_build.annotation.training import Accuracy, accuracies
 from covmis_build.errors import counted

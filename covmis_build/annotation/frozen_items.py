@@ -6,15 +6,12 @@ screen. A purge removes text and salt and keeps the hash, so seals still verify.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from covmis_build import keyed, storage, tables
 from covmis_build.errors import InputError
-from covmis_build.options import is_machine
-from covmis_build.records import independent
 from covmis_build.text.shown import list_of, shown_hash, shown_parts, text_of
 
 if TYPE_CHECKING:
@@ -156,64 +153,6 @@ def by_item(frozen: pd.DataFrame) -> dict[str, Mapping[str, Any]]:
 def for_people(frozen: pd.DataFrame) -> pd.DataFrame:
     """Return the items that annotators label: all except automatic ones outside the audit."""
     return frozen[(frozen["automatic_label"] == "") | frozen["audited"].astype(bool)]
-
-
-def assignment(
-    frozen: pd.DataFrame,
-    labels: pd.DataFrame,
-    annotators: Sequence[str],
-    per_item: int,
-    *,
-    seed: int,
-    order: str = "mixed",
-    workload: Mapping[str, float] | None = None,
-    twice: str = "",
-) -> dict[str, list[str]]:
-    """Assign items to annotators: for each annotator, items in an individual order.
-
-    The assignment is keyed: a change of the roster moves as few items as possible, and an annotator keeps the items that
-    they have labelled. Labels of former annotators count: their items need one annotator less. Purged items are omitted.
-    `order` "claim" keeps the posts of a claim together, with the claims in an individual order. `workload` contains
-    relative shares: an annotator with 0.5 is half as likely to get an item. An item labelled `twice` gets one more
-    annotator. No item is labelled by models only.
-    """
-    shares = workload or {}
-    given = independent(labels)
-    gone = given[~given["annotator"].isin(annotators)]
-    done = gone.groupby("item_id")["annotator"].nunique().to_dict()
-    again = set(given.loc[given["label"] == twice, "item_id"]) if twice else set()
-    has = set(zip(given["item_id"], given["annotator"], strict=True))
-    work: dict[str, list[str]] = {code: [] for code in annotators}
-    people = for_people(frozen)
-    for item in people.loc[people["salt"] != "", "item_id"]:
-        need = max(per_item + (item in again) - done.get(item, 0), 0)
-        labelled_by = [who for who in annotators if (item, who) in has]
-        enough = len(labelled_by) >= need and not all(map(is_machine, labelled_by))
-        ranked = sorted(
-            labelled_by if enough else annotators,  # only models remain: hashes for them would be wasted
-            key=lambda who: (
-                (item, who) not in has,
-                # Exponential waiting times with the shares as rates; with equal shares, the smallest number wins.
-                -math.log1p(-keyed.uniform(seed, "assignment", item, who)) / shares.get(who, 1.0),
-            ),
-        )
-        chosen = ranked[:need]
-        if chosen and all(map(is_machine, chosen)) and item not in done:
-            chosen[-1] = next((who for who in ranked if not is_machine(who)), chosen[-1])
-        for who in chosen:
-            work[who].append(item)
-    claims = dict(zip(people["item_id"], people["claim_id"], strict=True))
-    return {who: in_order(items, claims, who, order, seed) for who, items in work.items()}
-
-
-def in_order(items: list[str], claims: Mapping[str, str], who: str, order: str, seed: int) -> list[str]:
-    """Sort these items in this annotator's order. Further items do not change the order of the others."""
-    mixed = keyed.order(seed, f"order of {who}", items)
-    if order == "mixed":
-        return mixed
-    of_claims = keyed.order(seed, f"order of claims of {who}", sorted({claims[item] for item in items}))
-    place = {claim: at for at, claim in enumerate(of_claims)}
-    return sorted(mixed, key=lambda item: place[claims[item]])
 
 
 def frozen_items(rounds: Path) -> pd.DataFrame:

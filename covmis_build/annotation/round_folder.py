@@ -118,6 +118,8 @@ class About(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     annotators: list[str]
     """The annotators at opening time."""
     per_item: int
+    balanced: bool | UnsetType = UNSET
+    """Whether all people get equally many posts; in rounds that a version before 0.3.0 opened, chance alone decides."""
     show: list[str] | UnsetType = UNSET
     settings: dict[str, Any] = {}
     """The settings of search, cleaning and sampling; empty if not recorded."""
@@ -382,6 +384,7 @@ def create(  # noqa: PLR0913 - each is something that round.json says
         labels=replace(scheme, aliases={}),  # a round is read with those of the day
         annotators=list(options.annotators),
         per_item=options.per_item,
+        balanced=True,
         show=list(options.show),
         settings=dict(settings or {}),
         guideline=guideline_version(guideline),

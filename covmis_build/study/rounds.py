@@ -106,7 +106,7 @@ def roster(settings: Settings, folder: RoundFolder) -> tuple[str, ...]:
 
 def work(settings: Settings, folder: RoundFolder) -> dict[str, list[str]]:
     """Return each annotator's items in individual order."""
-    from covmis_build.annotation.frozen_items import assignment
+    from covmis_build.annotation.assignment import assignment
 
     options = settings.annotation
     return assignment(
@@ -118,6 +118,7 @@ def work(settings: Settings, folder: RoundFolder) -> dict[str, list[str]]:
         order=options.order_of_items,
         workload=options.workload,
         twice=folder.twice,
+        balanced=bool(folder.about.balanced),
     )
 
 

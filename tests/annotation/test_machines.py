@@ -8,8 +8,8 @@ import pytest
 
 import covmis_build as covmis
 from covmis_build.annotation.answers import Answer, Channel
+from covmis_build.annotation.assignment import assignment
 from covmis_build.annotation.final_labels import decide
-from covmis_build.annotation.frozen_items import assignment
 from covmis_build.errors import InputError
 from covmis_build.study.study import open_study
 from tests.annotation import small
@@ -150,6 +150,11 @@ def test_no_item_is_given_to_machines_alone(per_item):
     assert all(
         sum(item in mine for mine in work.values()) == per_item for item in items["item_id"]
     )  # and as many as are asked for
+    work = assignment(items, NO_LABELS, ["a1", "a2", "a3", "model:m", "model:n"], per_item, seed=1)
+    assert (
+        max(len(work[who]) for who in ("a1", "a2", "a3")) - min(len(work[who]) for who in ("a1", "a2", "a3"))
+        <= 1
+    )
 
 
 A, F, S = "against", "favor", "skip"

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from covmis_build import keyed
-from covmis_build.annotation.frozen_items import assignment
+from covmis_build.annotation.assignment import assignment
 from covmis_build.annotation.report import against
 from covmis_build.errors import InputError
 from covmis_build.settings import parse
@@ -90,6 +90,7 @@ def items(count=400):
             "item_id": names,
             "claim_id": [name[:3] for name in names],
             "salt": "s",
+            "round": "001",
             "automatic_label": "",
             "audited": False,
         }
@@ -136,16 +137,14 @@ def test_who_has_no_work_gets_no_sheet(tmp_path):
         assert not any("a3" in name for name in sent["written"])
 
 
-def test_half_the_workload_is_about_half_the_work():
+def test_half_the_workload_is_half_the_work():
     three = ["a1", "a2", "a3"]
     even = assignment(items(), NOBODY, three, 1, seed=1)
+    assert sorted(map(len, even.values())) == [133, 133, 134]
     assert even == assignment(items(), NOBODY, three, 1, seed=1, workload=dict.fromkeys(three, 1.0))
     less = assignment(items(), NOBODY, three, 1, seed=1, workload={"a1": 0.5})
-    assert sum(map(len, less.values())) == 400
-    assert 0.35 < len(less["a1"]) / (len(less["a2"]) + len(less["a3"])) * 2 < 0.65
-    assert set(less["a1"]) < set(even["a1"]), (
-        "whoever has more than their share gives some away, nothing else moves"
-    )
+    assert [len(own) for own in less.values()] == [80, 160, 160]
+    assert len(set(less["a1"]) - set(even["a1"])) < 5, "who gives work away gets hardly anything new"
 
 
 def test_more_people_for_each_item_of_an_open_round(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
@@ -10,6 +11,7 @@ import pytest
 from covmis_build import tables
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.answers import Answer
+from covmis_build.annotation.assignment import assignment
 from covmis_build.annotation.channels.label_studio.client import TITLE, project_title
 from covmis_build.annotation.channels.label_studio.label_config import (
     MARK,
@@ -18,7 +20,7 @@ from covmis_build.annotation.channels.label_studio.label_config import (
     study_config,
 )
 from covmis_build.annotation.final_labels import decide
-from covmis_build.annotation.frozen_items import assignment, freeze
+from covmis_build.annotation.frozen_items import freeze
 from covmis_build.annotation.seal import Contents, seal, verify
 from covmis_build.annotation.sendings import Sending
 from covmis_build.errors import InputError
@@ -199,7 +201,7 @@ def test_a_seal_names_what_is_not_as_it_was_sealed():
     )
 
 
-def test_assignment_is_even_blind_to_others_and_stable():
+def test_assignment_is_even_and_stable():
     items = freeze(
         **sampled(4, 60),
         earlier=[],
@@ -212,11 +214,25 @@ def test_assignment_is_even_blind_to_others_and_stable():
     work = assignment(items, tables.empty("labels"), people, 2, seed=3)
     sizes = [len(own) for own in work.values()]
     assert sum(sizes) == 480
-    assert max(sizes) - min(sizes) < 60
+    assert sizes == [120] * 4
+    together = [len(set(work[one]) & set(work[other])) for one, other in itertools.combinations(people, 2)]
+    assert min(together) > 25, "all pairs can be compared"
     more = assignment(items, tables.empty("labels"), (*people, "t"), 2, seed=3)
-    kept = sum(len(set(work[who]) & set(more[who])) for who in people)
-    assert kept >= 0.5 * 480
-    assert all(set(more[who]) <= set(work[who]) for who in people)
+    assert [len(own) for own in more.values()] == [96] * 5
+    moved = sum(len(set(more[who]) - set(work[who])) for who in people)
+    assert moved <= 0.03 * 480, "besides what the new person gets"
+    half = assignment(
+        items,
+        recorded(items, [(item, who, "favor", "independent") for who in people for item in work[who][:60]]),
+        people,
+        2,
+        seed=3,
+    )
+    assert half == work, "nothing moves while people work"
+    before = assignment(items, tables.empty("labels"), people, 2, seed=3, balanced=False)
+    assert max(map(len, before.values())) - min(map(len, before.values())) > 1, (
+        "earlier versions' rounds go on"
+    )
     item = items["item_id"][0]
     after = assignment(items, recorded(items, [(item, "left", "favor", "independent")]), people, 2, seed=3)
     assert sum(item in own for own in after.values()) == 1, "who left keeps the label that they gave"

@@ -50,7 +50,6 @@ def alpha(rated):
     counts = Counter(itertools.chain(*rated))
     total = sum(counts.values())
     observed = sum((1 - pairs_alike(labels)) * len(labels) for labels in rated) / total
-    expected = sum(counts[a] * counts[b] for a, b in itertools.permutations(counts, 2)) / (
-        total * (total - 1)
-    )
+    unlike = sum(counts[a] * counts[b] for a, b in itertools.permutations(counts, 2))
+    expected = unlike / (total * (total - 1))
     return 1 - ratio(observed, expected)

@@ -1,29 +1,50 @@
 """Claims of a round, who labels what, gold labels and the corpus."""
 
 from collections import Counter
+from itertools import product
+from math import log1p
 
 from tests.specification.chance import in_order, number
 
 
 def claims_of_round(claims, sampled, used, count):
     """The next claims, in the order of the list, that have sampled posts. [guides/annotation]"""
-    waiting = [claim["claim_id"] for claim in claims if claim["claim_id"] in sampled - used]
-    return waiting[:count]
+    return [claim["claim_id"] for claim in claims if claim["claim_id"] in sampled - used][:count]
 
 
-def work(seed, items, annotators, per_item, claim_of, order):
-    """Each item goes to those with the smallest numbers, in an own order of each person: mixed, or claim by claim.
-    [reference/chance]"""
-    assigned = {who: [] for who in annotators}
-    for item in items:
-        for who in sorted(annotators, key=lambda who: number(seed, "assignment", item, who))[:per_item]:
-            assigned[who].append(item)
-    for who, mine in assigned.items():
-        mixed = in_order(seed, f"order of {who}", mine)
-        claims = in_order(seed, f"order of claims of {who}", {claim_of[item] for item in mine})
-        assigned[who] = (
-            mixed if order == "mixed" else sorted(mixed, key=lambda item: claims.index(claim_of[item]))
-        )
+def seats(seed, items, annotators, per_item, number_of_round):
+    """Everybody gets equally many items or one more; the shortest waiting times count first. [reference/chance]"""
+    seated, pairs = {item: [] for item in items}, product(items, annotators)
+    wait = {pair: -log1p(-number(seed, "assignment", *pair)) for pair in pairs}
+    each, over = divmod(len(items) * per_item, len(annotators))
+    in_turn = in_order(seed, f"one more of {number_of_round}", annotators)
+    room = {who: each + (at < over) for at, who in enumerate(in_turn)}
+    for item, who in sorted(wait, key=lambda pair: (wait[pair], pair)):
+        if room[who] and len(seated[item]) < per_item:
+            seated[item].append(who)
+            room[who] -= 1
+    for item, there in seated.items():
+        while len(there) < per_item:
+            _, of, comes, leaves = min(
+                (wait[of, comes] + wait[item, leaves], of, comes, leaves)
+                for of, comes in wait
+                for leaves in {*seated[of]} - {*there}
+                if room[comes] and comes not in seated[of]
+            )
+            seated[of][seated[of].index(leaves)] = comes
+            there.append(leaves)
+            room[comes] -= 1
+    return seated
+
+
+def work(seed, seated, annotators, claim_of, order):
+    """Each person's items in an own order: mixed, or claim by claim. [reference/chance]"""
+    assigned = {}
+    for who in annotators:
+        mixed = in_order(seed, f"order of {who}", [item for item in seated if who in seated[item]])
+        claims = in_order(seed, f"order of claims of {who}", {claim_of[item] for item in mixed})
+        by_claim = sorted(mixed, key=lambda item: claims.index(claim_of[item]))
+        assigned[who] = mixed if order == "mixed" else by_claim
     return assigned
 
 

@@ -63,10 +63,8 @@ def read_x_v2(path):
             shown = by_id.get(named.get("retweeted"), post)
             text = shown["text"].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
             links = shown.get("entities", {}).get("urls", [])
-            urls, cards = (
-                [link["expanded_url"] for link in links],
-                [link["title"] for link in links if link["title"]],
-            )
+            urls = [link["expanded_url"] for link in links]
+            cards = [link["title"] for link in links if link["title"]]
             others = [other.get(kind, "") for kind in ("replied_to", "quoted", "retweeted")]
             time, fetched = utc(post["created_at"]), utc(page["__twarc"]["retrieved_at"])
             yield Post(f"x:{post['id']}", text, time, shown["lang"], urls, cards, *others, fetched)

@@ -86,9 +86,8 @@ def language_fits(language, settings):
 def least_length(language, minimum_words):
     """As much text as so many English words: rounded, halves up, at least 1. [decisions/0033-length-by-language]"""
     base = language.partition("-")[0]
-    unit, per_ten = (
-        ("characters", CHARACTERS[base]) if base in CHARACTERS else ("words", PER_TEN.get(base, 10))
-    )
+    unit = "characters" if base in CHARACTERS else "words"
+    per_ten = CHARACTERS.get(base) or PER_TEN.get(base, 10)
     return max(1, math.floor(Fraction(per_ten * minimum_words, 10) + Fraction(1, 2))), unit
 
 
@@ -170,9 +169,8 @@ def too_short(posts, post, settings):
     least, unit = least_length(language_of(posts[post], settings["language_source"]), english)
     if length(posts[post].text, unit) >= least:
         return ""
-    other = (
-        f" (as much text as {english} English word{'s' if english > 1 else ''})" if least != english else ""
-    )
+    words = f"{english} English word{'s' if english > 1 else ''}"
+    other = f" (as much text as {words})" if least != english else ""
     return f"fewer than {least} {unit}{other}"
 
 
@@ -227,10 +225,8 @@ def clean(seed, posts, found_by, settings):
             whose = "" if (claim, group.kept) in left else " with another claim"
             why = f"near-identical to a post that stays{whose}"
             drops[claim, post] = Drop("near_duplicates", why, group.kept, group.similarity)
-    posts_left, least = (
-        Counter(claim for claim, post in left if (claim, post) not in drops),
-        settings["minimum_posts"],
-    )
+    posts_left = Counter(claim for claim, post in left if (claim, post) not in drops)
+    least = settings["minimum_posts"]
     few = {claim for claim, _ in found_by if posts_left[claim] < least}
     items = {}
     for claim, post in sorted(found_by.keys() - drops.keys()):

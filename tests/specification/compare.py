@@ -248,9 +248,9 @@ def compare_round(study, plan, sample, todo, result):
     automatic, audited = sample["automatic_label"], sample["audited"]
     asked = [item for item in frozen["item_id"] if not automatic[item] or audited[item]]
     claim_of = sample["claim_id"].to_dict()
-    ours = annotation.work(
-        seed, asked, settings["annotators"], settings["per_item"], claim_of, settings["order_of_items"]
-    )
+    annotators, per_item = settings["annotators"], settings["per_item"]
+    seated = annotation.seats(seed, asked, annotators, per_item, round_.number)
+    ours = annotation.work(seed, seated, annotators, claim_of, settings["order_of_items"])
     result.rows(
         "work",
         {who: tuple(mine) for who, mine in round_.work().items()},

@@ -7,12 +7,8 @@ UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4
 ARABIC = str.maketrans(
     "\u0629\u0649", "\u0647\u064a", "\u0640"
 )  # teh marbuta is heh, alef maksura is yeh, no tatweel
-KINDS = {
-    "title": "titles",
-    "news_url": "news_urls",
-    "fact_check_url": "fact_check_urls",
-    "keywords": "keywords",
-}
+COLUMNS = ("titles", "news_urls", "fact_check_urls", "keywords")
+KINDS = {column.removesuffix("s"): column for column in COLUMNS[:3]} | {"keywords": "keywords"}
 TURKISH = {"ç": "c", "ğ": "g", "ı": "i", "ö": "o", "ş": "s", "ü": "u"}
 WORD = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
 PART = re.compile(r'-?url:"[^"]*"|-?https?://\S+|"[^"]*"|\d+ of \(|[(),]|-(?=["(\w])|[^\s(),"]+')
@@ -35,9 +31,8 @@ def tokens(text):
 def page(url):
     """A page's key: no scheme, mobile and AMP hosts, fragment or tracking parameters. [decisions/0022-merging-urls]"""
     host, path, query = re.match(r"(?:https?://)?([^/?#]+)([^?#]*)(?:\?([^#]*))?", url.strip()).groups()
-    kept = [
-        part for part in (query or "").split("&") if part and not re.match(r"(utm_\w+|fbclid|gclid)=", part)
-    ]
+    parts = filter(None, (query or "").split("&"))
+    kept = [part for part in parts if not re.match(r"(utm_\w+|fbclid|gclid)=", part)]
     host = re.sub(r"^(www|m|mobile|amp)\.", "", host.lower())
     return host + path.rstrip("/") + ("?" + "&".join(sorted(kept)) if kept else "")
 

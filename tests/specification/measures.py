@@ -13,9 +13,8 @@ def over(a, b):
 def scores(true, given, values, weights=None, order=None, poles=None):
     """All measures; each item counts its weight. [reference/measures]"""
     matrix = np.zeros((len(values), len(values)))
-    for gold, system, weight in zip(
-        true, given, [1] * len(true) if weights is None else weights, strict=True
-    ):
+    each = [1] * len(true) if weights is None else weights
+    for gold, system, weight in zip(true, given, each, strict=True):
         matrix[values.index(gold), values.index(system)] += weight
     gold, system, right = matrix.sum(1), matrix.sum(0), np.diag(matrix)
     total, classes = matrix.sum(), len(values)

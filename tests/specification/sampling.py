@@ -11,10 +11,8 @@ PARTS = {"year": 4, "month": 7, "day": 10}
 
 def stratum(item, time, strata_by):
     """The query type, divided by platform and time. [guides/sampling]"""
-    parts = [
-        item.post_id.partition(":")[0] if by == "platform" else time[: PARTS[by]] or "unknown"
-        for by in strata_by
-    ]
+    platform = item.post_id.partition(":")[0]
+    parts = [platform if by == "platform" else time[: PARTS[by]] or "unknown" for by in strata_by]
     return item.kind + (f" / {' '.join(parts)}" if parts else "")
 
 
@@ -75,11 +73,8 @@ def draw(seed, items, times, settings):
     """Each sampled item's probability, and the table of draws. [guides/sampling]"""
     p_sample, draws = {}, set()
     for claim in sorted({item.claim_id for item in items.values()}):
-        strata = {
-            name: stratum(item, times[item.post_id], settings["strata_by"])
-            for name, item in items.items()
-            if item.claim_id == claim
-        }
+        mine, by = [name for name in items if items[name].claim_id == claim], settings["strata_by"]
+        strata = {name: stratum(items[name], times[items[name].post_id], by) for name in mine}
         counts = Counter(strata.values())
         limits = settings["per_kind"], settings["per_claim"]
         quota, missing, _ = allocation(counts, *limits)
