@@ -13,6 +13,12 @@ if TYPE_CHECKING:
 
 MARKS = " \t\r\n*_`'\"“”‘’«»„.,;:!()[]<>#-–—•✅✔️👉\u3002\uff01\uff0c\uff1a\uff1b」「』『"
 """Characters around a label that have no meaning."""
+SKIP = "skip"
+"""The answer of an annotator who cannot judge an item."""
+UNCLEAR = "unclear claim"
+"""The answer of an annotator who cannot judge an item because the claim is unclear: skipped, with this reason."""
+NOT_LABELS = {SKIP: SKIP, "skipped": SKIP, UNCLEAR: UNCLEAR}
+"""What people may write instead of a label, and what it means."""
 NO_ALIASES: Mapping[str, Sequence[str]] = {}
 
 

@@ -21,6 +21,7 @@ from covmis_build.annotation.answers import (
     Status,
     answered,
     as_lines,
+    as_said,
     checked,
     deciding,
     labels_and_keys,
@@ -142,7 +143,7 @@ def versions(
             answers[item], key=lambda row: keyed.uniform(seed, "letters", row.item_id, row.annotator)
         )
         versions_of[item] = [
-            Version(LETTERS[at], row.label or row.status, _with_sub(row)) for at, row in enumerate(rows)
+            Version(LETTERS[at], as_said(row), _with_sub(row)) for at, row in enumerate(rows)
         ]
     return versions_of
 

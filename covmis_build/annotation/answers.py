@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build.annotation.frozen_items import for_people
 from covmis_build.errors import CheckFailed, counted
-from covmis_build.label_words import bare, label_meant
+from covmis_build.label_words import NOT_LABELS, SKIP, UNCLEAR, bare, label_meant
 from covmis_build.options import is_machine
 from covmis_build.records import Label
 from covmis_build.report.result import Result
@@ -69,10 +69,6 @@ RETURNED_AS = {
     ".ods": Channel.ODS,
 }
 """Extensions of returned sheets, with their channels."""
-
-
-SKIP = "skip"
-"""The answer of an annotator who cannot judge an item."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,8 +246,9 @@ def checked(answer: Answer, scheme: Labels) -> Answer:
     if answer.status != Status.GIVEN:
         return answer
     label = known_label(answer.label, scheme)
-    if label == SKIP:
-        return replace(answer, label="", sub_label="", status=Status.SKIPPED, reason=answer.reason)
+    if label in {SKIP, UNCLEAR}:
+        reason = UNCLEAR if label == UNCLEAR else answer.reason
+        return replace(answer, label="", sub_label="", status=Status.SKIPPED, reason=reason)
     if not label:
         what = f"unknown label '{answer.label}'" if answer.label else "empty answer"
         return replace(answer, label="", sub_label="", status=Status.INVALID, reason=what)
@@ -263,14 +260,19 @@ def checked(answer: Answer, scheme: Labels) -> Answer:
 
 
 def known_label(text: str, scheme: Labels) -> str:
-    """Return the label that the text means, `skip`, or an empty string.
+    """Return the label that the text means, `skip`, `unclear claim`, or an empty string.
 
     >>> from covmis_build.options import Labels
     >>> [known_label(text, Labels()) for text in ("Favour.", "2", "3.0", "\N{ARABIC-INDIC DIGIT TWO}", " skip ", "pro")]
     ['favor', 'against', 'neither', 'against', 'skip', '']
     """
     label = label_meant(text, scheme.values, scheme.aliases, scheme.keys)
-    return label or (SKIP if bare(text) in {SKIP, Status.SKIPPED} else "")
+    return label or NOT_LABELS.get(bare(text), "")
+
+
+def as_said(row: Answer | Label) -> str:
+    """Return the label, or what was said instead of one: skipped, unclear claim, or unusable."""
+    return row.label or (UNCLEAR if row.reason == UNCLEAR else row.status)
 
 
 def labels_and_keys(scheme: Labels) -> str:

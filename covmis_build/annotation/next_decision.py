@@ -1,6 +1,6 @@
 """What a lead decides between two batches: go on or stop, whom to talk to, which rule to rewrite, which claims are hard.
 
-Three sentences, each with its evidence, silent where it is missing; below them tables of people, rules and claims.
+A sentence for each, with its evidence, silent where it is missing; below them tables of people, rules and claims.
 People are named only for straight lines, exchanged labels and random answers, or for labels that decisions overruled; over
 all these tests a round of people who work alike has a false alarm in at most one of twenty rounds.
 """
@@ -18,6 +18,7 @@ from msgspec import Struct
 from covmis_build.annotation.answers import Phase, Status, labels_of, present
 from covmis_build.annotation.label_matrix import in_natural_order
 from covmis_build.errors import counted
+from covmis_build.label_words import UNCLEAR
 from covmis_build.stats.repeated_looks import shrunken_shares
 from covmis_build.stats.unlike_people import DEALS, Answers, Unlike, interval_of_share, unlike_people
 
@@ -87,6 +88,8 @@ class HardClaim(Struct, frozen=True):
     share: float
     low: float
     high: float
+    unclear: int = 0
+    """Of how many posts somebody said that the claim is unclear."""
 
 
 class NextDecision(Struct, frozen=True):
@@ -136,15 +139,16 @@ def next_decision(
     """Compute it from independent labels of people (`given`), all labels with decisions, and the sentence about the target."""
     rows = given[given.groupby("item")["annotator"].transform("nunique") > 1]
     if rows.empty:
-        return NextDecision([*filter(None, [stop])], [], [], [])
+        return NextDecision([*filter(None, [stop, _reword(_unclear(labels))])], [], [], [])
     decided = {row.item_id: row for row in labels_of(present(labels)) if _decides(row)}
     named = _Named(rows, classes, orders or {})
     people = named.people()
     rules = _rules(rows, decided, guideline)
     talk = named.sentence() or _overruled(rows, decided)
     posts = rows["item"].nunique()
-    sentences = [stop, talk, _rewrite(rules, posts)]
-    return NextDecision([*filter(None, sentences)], people, rules, _claims(rows), named.sampled)
+    unclear = _unclear(labels)
+    sentences = [stop, talk, _rewrite(rules, posts), _reword(unclear)]
+    return NextDecision([*filter(None, sentences)], people, rules, _claims(rows, unclear), named.sampled)
 
 
 def _decides(row: Label) -> bool:
@@ -354,12 +358,40 @@ def _overruled(rows: pd.DataFrame, decided: Mapping[str, Label]) -> str:
     return f"Talk to {names[who]} about {given}: {times} times the decision was {right} ({expected:.1f} expected), as {', '.join(mine.head(2))}."
 
 
-def _claims(rows: pd.DataFrame) -> list[HardClaim]:
+def _unclear(labels: pd.DataFrame) -> dict[str, list[Label]]:
+    """Return for each claim the answers of people that it is unclear."""
+    by_claim: dict[str, list[Label]] = {}
+    for row in labels_of(present(labels)):
+        if row.status == Status.SKIPPED and row.reason == UNCLEAR and row.phase == Phase.INDEPENDENT:
+            by_claim.setdefault(row.item_id.partition("|")[0], []).append(row)
+    return by_claim
+
+
+def _reword(unclear: Mapping[str, Sequence[Label]]) -> str:
+    """Return which claim to explain: the one that two people or more call unclear at most posts."""
+    people = {claim: {row.annotator for row in rows} for claim, rows in unclear.items()}
+    posts = {claim: len({row.item_id for row in rows}) for claim, rows in unclear.items()}
+    claim = max((one for one in people if len(people[one]) > 1), key=lambda one: posts[one], default="")
+    who = ", ".join(in_natural_order(people[claim])) if claim else ""
+    return (
+        f"Explain claim {claim}: {who} said at {counted(posts[claim], 'posts')} that it is unclear."
+        if claim
+        else ""
+    )
+
+
+def _claims(rows: pd.DataFrame, unclear: Mapping[str, Sequence[Label]]) -> list[HardClaim]:
     """Rank claims by their shrunken share of posts with different labels."""
     differs = rows.groupby(["claim", "item"])["label"].nunique().gt(1).groupby(level=0).agg(["size", "sum"])
     shares = shrunken_shares(differs["size"].tolist(), differs["sum"].tolist())
     ranked = [
-        HardClaim(str(claim), int(row["size"]), int(row["sum"]), *share)
+        HardClaim(
+            str(claim),
+            int(row["size"]),
+            int(row["sum"]),
+            *share,
+            unclear=len({answer.item_id for answer in unclear.get(str(claim), ())}),
+        )
         for (claim, row), share in zip(differs.iterrows(), shares, strict=True)
     ]
     return sorted(ranked, key=lambda claim: (-claim.share, claim.claim))

@@ -21,6 +21,7 @@ from covmis_build.annotation.answers import (
     Problem,
     Pulled,
     Status,
+    as_said,
     is_older,
     labels_of,
     latest,
@@ -359,7 +360,7 @@ def two_channels(labels: pd.DataFrame) -> list[Problem]:
     for key, rows in last.groupby(["item_id", "annotator"], sort=True):
         item, who = (str(part) for part in cast("tuple[str, str]", key))
         if len(set(rows["label"])) > 1:
-            said = ", ".join(f"{row.channel}: {row.label or row.status}" for row in labels_of(rows))
+            said = ", ".join(f"{row.channel}: {as_said(row)}" for row in labels_of(rows))
             differing.setdefault(who, []).append(f"{item} ({said})")
     return [
         Problem(

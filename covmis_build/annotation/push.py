@@ -74,7 +74,7 @@ class Sent(Result):
     def _of_csv(self) -> tuple[str, str]:
         """Return what people must know to fill in a CSV file."""
         return (
-            f"Tell them: write {self.labels}, or `skip`, into `label`, leave `check` as it is, and move only whole rows.",
+            f"Tell them: write {self.labels}, or `skip`, or `unclear claim`, into `label`, leave `check` as it is, and move only whole rows.",
             "An apostrophe before @, =, + or - only keeps spreadsheets from taking the text for a formula.",
         )
 

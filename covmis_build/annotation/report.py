@@ -14,10 +14,11 @@ from msgspec import Struct, to_builtins
 
 from covmis_build.annotation.adjudication import differing, with_one_label
 from covmis_build.annotation.agreement import Agreement, agreement
-from covmis_build.annotation.answers import Status, answered, present, stale, usable
+from covmis_build.annotation.answers import Status, answered, as_said, present, stale, usable
 from covmis_build.annotation.frozen_items import by_item, for_people
 from covmis_build.annotation.machines import BesidePerson, beside_people
 from covmis_build.errors import counted
+from covmis_build.label_words import UNCLEAR
 from covmis_build.options import by_people
 from covmis_build.records import independent
 from covmis_build.report.result import Result
@@ -49,6 +50,8 @@ class Scope(Struct, frozen=True):
     audited_items: int
     incomplete_items: int
     skipped: int
+    unclear: int
+    """How many of these, because the claim is unclear."""
     invalid: int
     labels_of_another_text: int
 
@@ -66,6 +69,7 @@ class Scope(Struct, frozen=True):
         for count, what in (
             (self.incomplete_items, "Items that an annotator has not labelled yet"),
             (self.skipped, "Skipped items"),
+            (self.unclear, "Of these, skipped because the claim is unclear"),
             (self.invalid, "Answers to correct"),
             (
                 self.labels_of_another_text,
@@ -78,7 +82,7 @@ class Scope(Struct, frozen=True):
 
 
 class Audit(Struct, frozen=True):
-    """LabelSource often people contradict the automatic label, with Wilson's interval over posts.
+    """How often people contradict the automatic label, with Wilson's interval over posts.
 
     The unit is the post, because two labels of one post are not independent. A post's error is the share of its labels
     that contradict the rule.
@@ -93,6 +97,15 @@ class Audit(Struct, frozen=True):
     high: float | None = None
 
 
+class SubLabelAgreement(Struct, frozen=True):
+    """Agreement on the sub-labels of a label, over posts to which two people or more gave this label and a sub-label."""
+
+    label: str
+    posts: int
+    raw: Figure
+    kappa: Figure
+
+
 @dataclass(frozen=True, slots=True)
 class Findings:
     """The content of a report: agreement, related numbers, and all disagreements with their texts."""
@@ -100,6 +113,7 @@ class Findings:
     agreement: Agreement
     disagreements: tuple[Case, ...] = ()
     machines: tuple[BesidePerson, ...] = ()
+    sub_labels: tuple[SubLabelAgreement, ...] = ()
     scope: Scope | None = None
     audit: Audit | None = None
     checks: Checked | None = None
@@ -148,6 +162,8 @@ class Findings:
             "audit": self.audit,
             "notes": self.notes,
         }
+        if self.sub_labels:
+            beside["sub_labels"] = list(self.sub_labels)
         if self.checks:
             beside["checks"] = self.checks
         if self.next_decision:
@@ -275,6 +291,7 @@ def findings(
         agreement=agreement_of(counted, labels, scheme, brief=brief),
         disagreements=tuple(cases(counted, answers, per_item)),
         machines=tuple(beside_people(given, scheme.values)),
+        sub_labels=() if brief else tuple(_of_sub_labels(by_people(given), scheme)),
         scope=Scope(
             rounds=sorted(counted["round"].unique().tolist()),
             pilot=bool(len(frozen) and frozen["pilot"].all()),
@@ -283,6 +300,7 @@ def findings(
             audited_items=int((people["automatic_label"] != "").sum()),
             incomplete_items=sum(len(rows) < per_item for rows in answers.values()),
             skipped=sum(row.status == Status.SKIPPED for rows in answers.values() for row in rows),
+            unclear=sum(row.reason == UNCLEAR for rows in answers.values() for row in rows if not row.label),
             invalid=int((present(labels)["status"] == Status.INVALID).sum()),
             labels_of_another_text=len(stale(labels, frozen)),
         ),
@@ -299,13 +317,22 @@ def agreement_of(
     return agreement(by_people(given), labels=scheme.values, order=scheme.order or None, brief=brief)
 
 
+def _of_sub_labels(given: pd.DataFrame, scheme: Labels) -> Iterable[SubLabelAgreement]:
+    """Compare the sub-labels of each label, where people gave some."""
+    for label, subs in scheme.sub_labels.items():
+        rows = given[(given["label"] == label) & (given["sub_label"] != "")]
+        compared = agreement(rows.assign(label=rows["sub_label"]), labels=subs, brief=True)
+        if compared.items_with_two_labels:
+            yield SubLabelAgreement(label, compared.items_with_two_labels, compared.raw, compared.kappa)
+
+
 def comparison(frozen: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
     """Return the usable independent labels of these items in the format of `agreement`."""
     current = independent(usable(labels, frozen))
     names = ["item_id", "claim_id", "kind", "round"]
     rows = current.drop(columns="round").merge(frozen[names], on="item_id")
     return rows.rename(columns={"item_id": "item", "claim_id": "claim"})[
-        ["item", "annotator", "label", "claim", "round", "kind", "seconds", "comment"]
+        ["item", "annotator", "label", "sub_label", "claim", "round", "kind", "seconds", "comment"]
     ]
 
 
@@ -331,7 +358,7 @@ def cases(frozen: pd.DataFrame, answers: Mapping[str, Sequence[Label]], per_item
     rows = by_item(frozen[frozen["item_id"].isin(wanted)])
     for item in wanted:
         said = (
-            Said(answer.annotator, answer.label or answer.status, answer.sub_label, answer.comment)
+            Said(answer.annotator, as_said(answer), answer.sub_label, answer.comment)
             for answer in sorted(answers[item], key=lambda answer: answer.annotator)
         )
         yield Case(item, rows[item]["kind"], shown_parts(rows[item]), tuple(said), item in alone)
@@ -360,6 +387,11 @@ def as_csv(report: Findings) -> bytes:
         )
         for figure in report.agreement.figures
     ]
+    rows += [
+        ("sub-labels", each.label, _cell(each.kappa.value), _cell(each.kappa.low), _cell(each.kappa.high),
+         _cell(each.kappa.low_by_claims), _cell(each.kappa.high_by_claims), each.kappa.why or each.kappa.words)
+        for each in report.sub_labels
+    ]  # fmt: skip
     rows += [
         ("round", each.round, _cell(each.value), _cell(each.low), _cell(each.high), "", "", each.words)
         for each in report.agreement.rounds

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from covmis_build.annotation.group_agreement import GroupAgreement
     from covmis_build.annotation.machines import BesidePerson
     from covmis_build.annotation.next_decision import NextDecision
-    from covmis_build.annotation.report import Audit, Findings
+    from covmis_build.annotation.report import Audit, Findings, SubLabelAgreement
     from covmis_build.stats.agreement import Figure
 
 INTERVAL = "95% interval over items"
@@ -46,6 +46,7 @@ def sections_of(findings: Findings) -> list[Section]:
         _coefficients(compared, findings.notes),
         _confusion(compared),
         _classes(compared),
+        *_sub_labels(findings.sub_labels),
         *_rounds(compared),
         *_drift(compared.drift),
         *_groups("By query type", "Query type", compared.by_kind, {}),
@@ -147,6 +148,7 @@ def _next_decision(ahead: NextDecision | None, texts: Mapping[str, str]) -> list
         )
         sections.append(Section("Rules", prose=prose, body=rows_html(columns, rows)))
     if ahead.claims:
+        unclear = any(claim.unclear for claim in ahead.claims)
         ranked = [
             (
                 ": ".join(filter(None, [claim.claim, texts.get(claim.claim, "")])),
@@ -154,10 +156,18 @@ def _next_decision(ahead: NextDecision | None, texts: Mapping[str, str]) -> list
                 claim.differing,
                 claim.share,
                 between(claim.low, claim.high),
+                *([claim.unclear] if unclear else []),
             )
             for claim in ahead.claims
         ]
-        columns = ("Claim", "Posts", "With different labels", "Share, shrunken", "95% interval")
+        columns = (
+            "Claim",
+            "Posts",
+            "With different labels",
+            "Share, shrunken",
+            "95% interval",
+            *(["Called unclear"] if unclear else []),
+        )
         prose = "Shares of few posts are pulled towards all claims' share, so that the first is not just the smallest."
         sections.append(Section("Claims by disagreement", prose=prose, body=rows_html(columns, ranked)))
     return sections
@@ -251,6 +261,25 @@ def _classes(compared: Agreement) -> Section:
         "more often.",
         body=rows_html(columns, rows),
     )
+
+
+def _sub_labels(compared: Sequence[SubLabelAgreement]) -> list[Section]:
+    if not compared:
+        return []
+    columns = ("Label", "Posts", "Raw agreement", "κ", INTERVAL, "In words")
+    rows = [
+        (
+            each.label,
+            each.posts,
+            each.raw.value,
+            each.kappa.value,
+            between(each.kappa.low, each.kappa.high),
+            each.kappa.why or each.kappa.words,
+        )
+        for each in compared
+    ]
+    prose = "Among the posts to which two annotators or more gave the label and one of its sub-labels."
+    return [Section("Agreement on sub-labels", prose=prose, body=rows_html(columns, rows))]
 
 
 def _rounds(compared: Agreement) -> list[Section]:

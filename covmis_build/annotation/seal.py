@@ -15,7 +15,7 @@ import msgspec
 
 from covmis_build import anchors, records, storage
 from covmis_build.anchors import OF_SEAL
-from covmis_build.annotation.answers import labels_of
+from covmis_build.annotation.answers import as_said, labels_of
 from covmis_build.annotation.frozen_items import rows_of
 from covmis_build.annotation.json_records import own_hash, read_json
 from covmis_build.annotation.round_folder import DECISIONS, FRAME, Reopening, write_about
@@ -381,7 +381,7 @@ def _other_labels(sealed: Mapping[str, Any], labels: pd.DataFrame) -> list[str]:
     seen = set(sealed["lines"])
     late = labels[~labels["label_id"].isin(seen)]
     gone = len(seen - set(labels["label_id"]))
-    added = [f"{row.label or row.status} of {row.annotator} for {row.item_id}" for row in labels_of(late)[:3]]
+    added = [f"{as_said(row)} of {row.annotator} for {row.item_id}" for row in labels_of(late)[:3]]
     more = ", …" if len(late) > len(added) else ""
     return [
         *(

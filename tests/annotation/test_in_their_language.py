@@ -91,7 +91,7 @@ def test_a_spanish_page_is_answered_and_comes_back(folder, browser):  # noqa: F8
     assert {"Afirmación", "Publicación", "Fecha", "Enlace"} <= set(browser.run(heads))
     assert "22 de abril de 2020" in browser.run("return document.getElementById('parts').innerText")
     buttons = "return [...document.querySelectorAll('#choices button')].map((one) => one.textContent)"
-    assert browser.run(buttons) == ["favor", "against", "neither", "omitir"]
+    assert browser.run(buttons) == ["favor", "against", "neither", "omitir", "afirmación poco clara"]
     browser.press("1", "f", "0")
     assert browser.run(MESSAGE) == "Publicación anterior: omitir. Retroceso la deshace."
     assert browser.run(ANSWERED) == "Respondidas: 2"

@@ -14,10 +14,11 @@ from covmis_build.records import Label
 from covmis_build.report.page import rows_html
 from covmis_build.stats.repeated_looks import wider_at_every_look
 from covmis_build.study.study import open_study
-from tests.annotation.small import covmis, pulled
+from tests.annotation.small import covmis, pulled, rows_of, study, write_rows
 from tests.annotation.worlds import decided_round, labelled_round, orders_of
 
 LABELS = ("favor", "against", "neither")
+SHEETS = "annotation/rounds/001/sheets"
 
 
 def ahead(given, decided=(), guideline="", **more):
@@ -124,3 +125,43 @@ def test_report_page_and_terminal_begin_with_it_and_the_board_counts_as_the_over
     covmis(tmp_path, "export", "board")
     board = (tmp_path / "annotation/rounds/board.html").read_text("utf-8")
     assert f'<td class="number">{progress.disagreements - progress.single}</td>' in board
+
+
+def test_a_claim_that_people_call_unclear_and_sub_labels_are_in_the_report(tmp_path):
+    study(tmp_path, settings='[labels]\nsub_labels = { favor = ["hoax", "joke"] }\n')
+    covmis(tmp_path, "round", "open")
+    covmis(tmp_path, "round", "push")
+    first, *others = sorted(row["item_id"] for row in rows_of(tmp_path / SHEETS / "a1.csv"))
+    for who in ("a1", "a2"):
+        rows = rows_of(tmp_path / SHEETS / f"{who}.csv")
+        for row in rows:
+            unclear = row["item_id"] == first or (row["item_id"] == others[0] and who == "a2")
+            row["label"] = "Unclear claim" if unclear else "favor"
+            joke = who == "a2" and row["item_id"] == others[1]
+            row["sub_label"] = (
+                "" if unclear else "joke" if joke else ["hoax", "joke"][len(row["item_id"]) % 2]
+            )
+        write_rows(tmp_path / SHEETS / f"{who}.csv", rows)
+    covmis(tmp_path, "round", "pull")
+    claim = first.partition("|")[0]
+    report = open_study(tmp_path).round().report()
+    assert f"Explain claim {claim}: a1, a2 said at 2 posts that it is unclear." in report.summary
+    assert "- Of these, skipped because the claim is unclear: 3." in report.summary
+    assert [(row.claim, row.unclear) for row in report.round.next_decision.claims if row.unclear] == [
+        (claim, 2)
+    ]
+    (subs,) = report.round.sub_labels
+    assert (subs.label, subs.posts, subs.raw.value) == (
+        "favor",
+        len(others) - 1,
+        pytest.approx(1 - 1 / (len(others) - 1)),
+    )
+    page = (tmp_path / SHEETS / "../report.html").read_text("utf-8")
+    assert "Agreement on sub-labels" in page
+    assert "Called unclear" in page
+    (case,) = [
+        row
+        for row in covmis(tmp_path, "round", "adjudicate", "--list")["disagreements"]
+        if row["item_id"] == first
+    ]
+    assert case["state"] != "decided"

@@ -262,6 +262,7 @@ def test_the_form_follows_the_scheme(tmp_path):
     assert [(one.get("value"), one.get("hotkey")) for one in groups["label"]] == [
         ("a & b", "x"),
         ("<c>", "y"),
+        ("unclear claim", None),
     ]
     assert [one.get("value") for one in groups["sub_label_1"]] == ["d", "e"]
     path = tmp_path / "label_config.xml"

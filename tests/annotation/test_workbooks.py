@@ -80,7 +80,7 @@ def test_ids_and_texts_are_text_and_locked_and_labels_are_a_list(tmp_path):
         "no other formula"
     )
     assert 'sheet="1"' in whole.split("<sheetProtection")[1].split(">")[0]
-    assert '"favor,against,neither,skip"' in whole
+    assert '"favor,against,neither,skip,unclear claim"' in whole
     assert 'promptTitle="check"' in whole, "a selected cell says why it is there"
 
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
 from covmis_build.annotation.answers import (
-    SKIP,
     Answer,
     Channel,
     Phase,
@@ -34,6 +33,7 @@ from covmis_build.annotation.round_folder import sheets_of
 from covmis_build.characters import whole_in_json
 from covmis_build.errors import InputError
 from covmis_build.files.contents import bytes_of
+from covmis_build.label_words import SKIP, UNCLEAR
 from covmis_build.report.direction import direction
 from covmis_build.report.page import TEMPLATES, render
 from covmis_build.text.shown import HEADINGS, shown_parts
@@ -152,7 +152,7 @@ def given_answers(path: Path, annotator: str, labels: pd.DataFrame) -> dict[str,
     own = labels[(labels["annotator"] == annotator) & (labels["phase"] == Phase.INDEPENDENT)]
     current = {row.item_id: row for row in labels_of(present(own))}
     said = {
-        item: _as_given(SKIP if row.status == Status.SKIPPED else row.label, row)
+        item: _as_given(row.label or (UNCLEAR if row.reason == UNCLEAR else SKIP), row)
         for item, row in current.items()
         if row.status in {Status.GIVEN, Status.SKIPPED}
     }

@@ -6,7 +6,7 @@ A sheet has one row per item, in the annotator's own order, and these columns:
     claim       the claim
     post        the post
     context     date, linked pages, quoted post …: what the study shows, one per paragraph
-    label       to fill in: one of [labels] values (or its key), or `skip`
+    label       to fill in: one of [labels] values (or its key), `skip`, or `unclear claim`
     check       a word made of round, annotator, row and item, see `check_words`; do not change
     sub_label   to fill in; only if the scheme has sub-labels
     comment     optional
@@ -33,11 +33,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from covmis_build.annotation.answers import (
     RETURNED_AS,
-    SKIP,
     Answer,
     Channel,
     Problem,
     Status,
+    as_said,
     checked,
     known_label,
     labels_and_keys,
@@ -52,7 +52,7 @@ from covmis_build.errors import InputError, counted
 from covmis_build.files.columns import folded
 from covmis_build.files.contents import NOT_UTF8
 from covmis_build.files.reading import read_table, report
-from covmis_build.label_words import label_meant
+from covmis_build.label_words import SKIP, UNCLEAR, label_meant
 from covmis_build.storage import csv_bytes
 from covmis_build.text.shown import shown_parts
 
@@ -129,7 +129,7 @@ def sheet(
     if channel == Channel.CSV:
         return csv_bytes([titles(t).get(name, name) for name in columns], rows)
     subs = [name for names in scheme.sub_labels.values() for name in names]
-    choices = {"label": [*scheme.values, SKIP], "sub_label": subs, "comment": []}  # noqa: PD011 - not pandas'
+    choices = {"label": [*scheme.values, SKIP, UNCLEAR], "sub_label": subs, "comment": []}  # noqa: PD011 - not pandas'
     choices |= {name: [] for name in own}
     choices = {name: choices[name] for name in columns if name in choices}
     return xlsx(Grid(columns, rows, choices, (CHECK, "label"), hints(t), titles(t)))
@@ -531,7 +531,7 @@ def keep_answer(answers: dict[str, Answer], answer: Answer, path: Path, row: int
     answers[item] = answer
     if earlier is None or replace(earlier, channel=answer.channel) == answer:
         return []
-    both = f"{earlier.label or earlier.status} and {answer.label or answer.status}"
+    both = f"{as_said(earlier)} and {as_said(answer)}"
     answers[item] = replace(
         answer,
         label="",
@@ -661,7 +661,7 @@ def _answer(
 
 
 def _remedy(scheme: Labels) -> str:
-    return f"Write {labels_and_keys(scheme)}, or {SKIP}"
+    return f"Write {labels_and_keys(scheme)}, {SKIP}, or {UNCLEAR}"
 
 
 def misplaced(

@@ -299,7 +299,7 @@
 
   function buttons() {
     const answer = own(item().id);
-    const all = [...study.labels.map((one) => [one.label, one.key, ""]), ["skip", "0", "quiet"]];
+    const all = [...study.labels.map((one) => [one.label, one.key, ""]), ["skip", "0", "quiet"], ["unclear claim", study.labels.some((one) => one.key === "9") ? "" : "9", "quiet"]];
     at("choices").replaceChildren(...all.map(([label, key, kind]) =>
       button(named(label), key, answer.label === label, () => choose(label), kind)));
     const subs = subsOf(answer.label);
@@ -313,7 +313,8 @@
     at("write").setAttribute("aria-pressed", String(writing));
   }
 
-  const named = (label) => label === "skip" ? t("skip") : label; // labels are the study's own words
+  // Labels are the study's own words.
+  const named = (label) => label === "skip" ? t("skip") : label === "unclear claim" ? t("unclear claim") : label;
 
   const subsOf = (label) => (study.labels.find((one) => one.label === label) || { subs: [] }).subs;
 
@@ -518,7 +519,7 @@
     const label = study.labels.find((one) => one.key === key);
     const sub = subsOf(own(item().id).label)[subKeys.indexOf(key)];
     const acts = {
-      Enter: next, [forwards]: next, [backwards]: () => go(place - 1), Backspace: undo, 0: () => choose("skip"),
+      Enter: next, [forwards]: next, [backwards]: () => go(place - 1), Backspace: undo, 0: () => choose("skip"), 9: () => choose("unclear claim"),
       j: next, k: () => go(place - 1), n: open, e: study.save ? undefined : save, c: write_, f: flag, g: () => toggle("guideline"), l: () => toggle("list"),
     };
     const act = label ? () => choose(label.label) : sub ? () => refine(sub) : acts[key];

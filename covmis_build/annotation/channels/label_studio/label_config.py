@@ -8,6 +8,7 @@ from xml.etree import ElementTree as ET
 from covmis_build import storage
 from covmis_build.annotation.adjudication import ERROR_CLASSES, UNDECIDED
 from covmis_build.errors import InputError
+from covmis_build.label_words import UNCLEAR
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,7 +49,8 @@ LOOK = (
 def label_config(scheme: Labels, *, deciding: bool = False, discussion: bool = False) -> str:
     """Build the form: claim, post and context as text, one label by key, sub-labels if any, a comment.
 
-    `deciding` adds all labels as A, B, …, the reason and the error class. `discussion` adds the choice "undecided".
+    Annotators may also say that the claim is unclear. `deciding` has all labels as A, B, …, the reason and the error class
+    instead, and `discussion` adds the choice "undecided".
     """
     root = ET.Element("View", className="covmis")
     ET.SubElement(root, "Style").text = LOOK
@@ -60,7 +62,8 @@ def label_config(scheme: Labels, *, deciding: bool = False, discussion: bool = F
     if deciding:
         _shown(shown, "said", "Labels given", "covmis-claim")
     asked = ET.SubElement(root, "View", className="covmis-asked")
-    values = [*zip(scheme.values, scheme.keys, strict=True), *([(UNDECIDED, "")] if discussion else [])]
+    instead = [UNDECIDED] if discussion else [] if deciding else [UNCLEAR]
+    values = [*zip(scheme.values, scheme.keys, strict=True), *((words, "") for words in instead)]
     _choices(asked, "label", values)
     for at, label in enumerate(scheme.values):
         subs = scheme.sub_labels.get(label, ())
@@ -136,6 +139,7 @@ def check_config(text: str, scheme: Labels, path: Path) -> None:
     if len(groups) != 1:
         raise InputError('needs exactly one <Choices name="label">', file=path)
     values = [choice.get("value") for choice in groups[0].iter("Choice")]
+    values = [value for value in values if value != UNCLEAR or value in scheme.values]
     if sorted(str(value) for value in values) != sorted(scheme.values):
         raise InputError(
             f"its choices are {', '.join(str(value) for value in values)}, [labels] values are {', '.join(scheme.values)}",

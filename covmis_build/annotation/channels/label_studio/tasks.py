@@ -19,6 +19,7 @@ from covmis_build.annotation.answers import (
     Phase,
     Problem,
     Status,
+    as_said,
     checked,
     labels_of,
     own_time,
@@ -235,7 +236,7 @@ def _one_of_two(first: Answer, second: Answer) -> Answer:
     later = max(first, second, key=lambda answer: answer.given_at)
     if (first.label, first.status) == (second.label, second.status):
         return later
-    both = f"{first.label or first.status} and {second.label or second.status}"
+    both = f"{as_said(first)} and {as_said(second)}"
     return replace(later, label="", sub_label="", status=Status.INVALID, reason=f"two answers: {both}")
 
 
@@ -257,7 +258,7 @@ def _one_task(
     read = [checked(_answer(annotation, uid, who, open_=own is None), scheme) for annotation in mine]
     answer = read[-1]
     if len({(annotation.label, annotation.status) for annotation in read}) > 1:
-        told = " and ".join(dict.fromkeys(annotation.label or annotation.status for annotation in read))
+        told = " and ".join(dict.fromkeys(as_said(annotation) for annotation in read))
         answer = replace(answer, label="", sub_label="", status=Status.INVALID, reason=f"two answers: {told}")
     changer = mine[-1].updated_by
     if own is not None and changer not in {None, own}:
