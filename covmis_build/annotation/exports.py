@@ -1,4 +1,4 @@
-"""Labels made in other tools: Label Studio, doccano, Prodigy, Argilla, Labelbox, Potato, and tables; read into one record.
+"""Labels made in other tools: Label Studio, doccano, Prodigy, Argilla, Labelbox, Potato, INCEpTION, and tables; read into one record.
 
     Label Studio   JSON (tasks with annotations), JSON_MIN and CSV (a row an annotation)
     doccano        JSON lines (id, text, label): a file a person, also as the zip that it downloads
@@ -6,6 +6,7 @@
     Argilla        JSON of records (fields, responses), or a data set with columns `question.responses`
     Labelbox       JSON lines (data_row, projects with labels), with label_details
     Potato         the folder annotation_output with a folder a person, or its CSV (columns `schema:::label`)
+    INCEpTION      WebAnno TSV 3: a file, or the project's zip or folder (a folder a document, a file a person)
     tables         long (item, annotator, label) or wide (item, a column a person): `label_matrix` reads them
 
 A tool with several questions needs --question. Skipped, rejected and drafted answers are no labels.
@@ -23,6 +24,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from covmis_build.annotation import webanno
 from covmis_build.annotation.answers import as_moment, plausible
 from covmis_build.children import in_child
 from covmis_build.errors import InputError, counted, doubted, nearest
@@ -121,16 +123,35 @@ def _is_nothing(cell: Any) -> bool:
 
 def _rows_of(path: Path) -> list[tuple[str, list[Row]]]:
     """Return the rows of each file, with the name of the person if files or folders are named by people."""
+    if of_webanno := list(_webanno_files(path)):
+        return webanno.as_rows(of_webanno)
     if path.is_dir():
         inside = sorted(
             file for file in path.rglob("*") if file.suffix in KINDS and not file.name.startswith(".")
         )
         named = [(_person(file.relative_to(path)), _rows(file)) for file in inside]
     elif path.suffix == ".zip":
-        named = [(_person(Path(name)), _of_text(Path(name), text)) for name, text in _unzipped(path)]
+        named = [
+            (_person(Path(name)), _of_text(Path(name), text))
+            for name, text in _unzipped(path, ".json", ".jsonl")
+        ]
     else:
         named = [(_person(Path(path.parent.name) / path.name), _rows(path))]
     return [(whose, rows) for whose, rows in named if rows] or [("", [{}])]
+
+
+def _webanno_files(path: Path) -> Iterator[tuple[str, str, str]]:
+    """Return INCEpTION's files as person, document and text: in its folders, the document is a folder, the person a file."""
+    if path.suffix == ".zip":
+        for name, text in _unzipped(path, ".tsv"):
+            if text.startswith(webanno.MARK):
+                yield Path(name).stem, Path(name).parent.name, text
+        return
+    for file in sorted(path.rglob("*.tsv")) if path.is_dir() else [path] if path.suffix == ".tsv" else []:
+        with file.open("rb") as begun:
+            ours = begun.read(64).decode("utf-8", "replace").removeprefix("\ufeff").startswith(webanno.MARK)
+        if ours:
+            yield file.stem, file.parent.name, text_of(file)
 
 
 def _person(path: Path) -> str:
@@ -138,12 +159,12 @@ def _person(path: Path) -> str:
     return path.parent.name if path.stem.startswith("annotated_instances") else path.stem
 
 
-def _unzipped(path: Path) -> Iterator[tuple[str, str]]:
-    """Read the text files in a zip, with a limit on what they unpack to."""
+def _unzipped(path: Path, *kinds: str) -> Iterator[tuple[str, str]]:
+    """Read the text files of these kinds in a zip, with a limit on what they unpack to."""
     left, values = MOST, 0
     with zipfile.ZipFile(path) as archive:
         for entry in archive.infolist():
-            if Path(entry.filename).suffix in {".json", ".jsonl"}:
+            if Path(entry.filename).suffix in kinds:
                 with archive.open(entry) as file:
                     data = file.read(left + 1)
                 left -= len(data)
@@ -190,6 +211,7 @@ def _form_of(row: Mapping[str, Any]) -> str:
         "Argilla": is_a.get("responses") is dict and is_a.get("fields") is dict,
         "Argilla (a data set)": any(name.endswith((".responses", ".responses.users")) for name in row),
         "Labelbox": is_a.get("data_row") is dict and is_a.get("projects") is dict,
+        "WebAnno TSV": is_a.get("webanno") is dict,
         "Potato": is_a.get("label_annotations") is dict,
         "Potato (a table)": any(":::" in name for name in row)
         and bool({"user", "user_id", "instance_id"} & is_a.keys()),
@@ -482,6 +504,12 @@ def _spent(behaviour: Mapping[str, Any]) -> float | None:
     return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
 
 
+def _webanno(row: Row, whose: str) -> Iterator[GivenLabel | str]:
+    for question, labels in row["webanno"].items():
+        label = _one(labels)
+        yield GivenLabel(row["id"], whose, label, row["text"], question=question) if label else SEVERAL
+
+
 def _doccano(row: Row, whose: str) -> Iterator[GivenLabel | str]:
     meta = row.get("meta") if isinstance(row.get("meta"), dict) else {}
     others = {name: value for name, value in row.items() if folded(name) != "id"}
@@ -512,6 +540,7 @@ READERS = {
     "Argilla": _argilla,
     "Argilla (a data set)": _argilla_rows,
     "Labelbox": _labelbox,
+    "WebAnno TSV": _webanno,
     "Potato": _potato,
     "Potato (a table)": _potato_rows,
     "doccano": _doccano,

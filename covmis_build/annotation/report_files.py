@@ -183,7 +183,7 @@ def agreement_of_file(
     file: Annotated[
         Path,
         About(
-            "An export (Label Studio, doccano, Prodigy, Argilla, Labelbox, Potato), or a table: a row a label, or a column a person.",
+            "An export (Label Studio, doccano, Prodigy, Argilla, Labelbox, Potato, INCEpTION), or a table: a row a label, or a column a person.",
             metavar="FILE",
             argument=True,
         ),

@@ -281,7 +281,7 @@ class Round(Result):
         labels: Annotated[
             Path | str | pd.DataFrame | Frame,
             About(
-                "An export of Label Studio, doccano, Prodigy, Argilla, Labelbox or Potato, or a table of labels.",
+                "An export of Label Studio, doccano, Prodigy, Argilla, Labelbox, Potato or INCEpTION, or a table of labels.",
                 metavar="FILE",
                 argument=True,
             ),

@@ -139,6 +139,22 @@ def doccano(who: str) -> list[dict[str, Any]]:
     ]
 
 
+def webanno(posts: list[tuple[str, str]]) -> str:
+    """As INCEpTION exports WebAnno TSV 3.3: a sentence a post, its label on two tokens; another layer without labels."""
+    rows = [
+        "#FORMAT=WebAnno TSV 3.3",
+        "#T_SP=webanno.custom.Stance|label",
+        "#T_RL=webanno.custom.Link|BT_webanno.custom.Stance",
+    ]
+    for number, (text, label) in enumerate(posts, start=1):
+        rows += ["", "", *(f"#Text={line}" for line in text.split("\n"))]
+        for at, (token, cell) in enumerate(
+            zip(text.split(), (f"{label}[{number}]", f"{label}[{number}]", *"_" * 9), strict=False), start=1
+        ):
+            rows.append(f"{number}-{at}\t{at}-{at + 1}\t{token}\t{cell if label != '_' else '_'}\t_\t_\t")
+    return "\n".join(rows) + "\n"
+
+
 def written(folder: Path) -> Iterator[tuple[str, Path]]:
     """Write an export of each shape."""
     files = {
@@ -156,6 +172,11 @@ def written(folder: Path) -> Iterator[tuple[str, Path]]:
         ),
         "potato/anna/annotated_instances.jsonl": lines(potato("anna")),
         "potato/ben/annotated_instances.jsonl": lines(potato("ben")),
+        **{
+            f"inception/annotation/{item.partition('|')[2].replace(':', '_')}.txt/{who}.tsv": webanno([(TEXT[item], label)])
+            for who, item, label in PAIRS
+        },
+        "inception/annotation/x_1.txt/INITIAL_CAS.tsv": webanno([("other", "_")]),
         "wide.csv": table(["item", "text", "anna", "ben"], [[item, TEXT[item], SAID["anna"][item], SAID["ben"][item]] for item in ITEMS]),
         "long.csv": table(["Coder", "Tweet ID", "code"], [[who, item.partition(":")[2], label] for who, item, label in PAIRS]),
     }  # fmt: skip
@@ -166,6 +187,15 @@ def written(folder: Path) -> Iterator[tuple[str, Path]]:
         if "/" not in name:
             yield name, path
     yield "potato", folder / "potato"
+    yield "inception", folder / "inception"
+    with zipfile.ZipFile(folder / "inception.zip", "w") as archive:
+        archive.writestr("exportedproject.json", '{"name": "p"}')
+        archive.writestr("curation/posts.txt/CURATION_USER.tsv", webanno([("other", "favor")]))
+        for who, own in SAID.items():
+            archive.writestr(
+                f"annotation/posts.txt/{who}.tsv", webanno([(TEXT[item], own[item]) for item in ITEMS])
+            )
+    yield "inception.zip", folder / "inception.zip"
     with zipfile.ZipFile(folder / "doccano.zip", "w") as archive:
         for who in SAID:
             archive.writestr(f"{who}.jsonl", lines(doccano(who)))
@@ -175,7 +205,7 @@ def written(folder: Path) -> Iterator[tuple[str, Path]]:
 def test_kappa_of_each_tools_export_is_scikit_learns(tmp_path):
     kappas = {name: agreement_of_file(path).kappa.value for name, path in written(tmp_path)}
     assert kappas == dict.fromkeys(kappas, pytest.approx(KAPPA))
-    assert len(kappas) == 10
+    assert len(kappas) == 12
     assert 0.5 < KAPPA < 0.9
 
 

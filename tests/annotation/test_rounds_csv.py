@@ -333,9 +333,7 @@ def test_what_is_to_correct_is_counted_in_one_word_and_told_in_one_line(folder):
     write_rows(path, rows)
     told = covmis(folder, "round", "pull", fails=1)
     assert (told["answers"], told["to_correct"], told["added"], len(told["problems"])) == (21, 4, 21, 4)
-    line = (
-        "a2.csv, rows 2 to 4, 7: unknown label 'perhaps'. Write favor, against, neither (or 1, 2, 3), skip, or unclear claim"
-    )
+    line = "a2.csv, rows 2 to 4, 7: unknown label 'perhaps'. Write favor, against, neither (or 1, 2, 3), skip, or unclear claim"
     assert told["warnings"].count(line) == 1
     assert told["warnings"].count("perhaps") == 1
     assert told["error"] == "4 problems in what came back; everything else counts"

@@ -116,7 +116,8 @@ def test_what_is_wrong_is_said_with_its_row(path):
     answers, problems = read(path)
     told = [str(one) for one in problems]
     assert (
-        told[0] == "a1.csv, row 2: unknown label 'pro'. Write favor, against, neither (or 1, 2, 3), skip, or unclear claim"
+        told[0]
+        == "a1.csv, row 2: unknown label 'pro'. Write favor, against, neither (or 1, 2, 3), skip, or unclear claim"
     )
     assert "row 14: a second answer" in told[1]
     assert "row 15: the item other|x:1 is not in this round" in told[2]
