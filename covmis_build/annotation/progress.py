@@ -40,6 +40,8 @@ class Worker:
     """Answers begun in Label Studio but not submitted, at the last pull."""
     missing: bool = False
     """True if the last pull found no such user in Label Studio."""
+    without_task: int = 0
+    """Items left that had no task in Label Studio at the last pull: it was deleted, or never sent."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -72,7 +74,9 @@ class Progress(Result):
         """Return the state as text and table."""
         people = self.to_frame()
         usual = [
-            name for name in ("invalid", "drafts", "missing") if name in people and not people[name].any()
+            name
+            for name in ("invalid", "drafts", "missing", "without_task")
+            if name in people and not people[name].any()
         ]
         people = people.drop(columns=usual)
         people = people.rename(
@@ -179,6 +183,7 @@ def workers(round_: RoundFolder, work: Mapping[str, Sequence[str]]) -> list[Work
                 None if pace is None else left * pace / 60,
                 project.drafts if project else 0,
                 bool(project and project.missing),
+                min(left, project.without_task) if project else 0,
             )
         )
     return people
@@ -189,6 +194,13 @@ def _whom_to_wait_for(people: Sequence[Worker]) -> str:
     missing = [worker.annotator for worker in people if worker.missing]
     if missing:
         return f"`covmis round push` ({', '.join(missing)}: user missing on Label Studio)"
+    unseen = [
+        f"{worker.annotator} ({counted(worker.without_task, 'posts')})"
+        for worker in people
+        if worker.without_task
+    ]
+    if unseen:
+        return f"`covmis round push`, because posts are not on Label Studio: {_first(unseen)}"
     drafts = [f"{worker.annotator} ({worker.drafts})" for worker in people if worker.drafts]
     open_ = [worker for worker in people if worker.left]
     again = [

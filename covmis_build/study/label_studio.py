@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from covmis_build import credentials, storage
 from covmis_build.annotation import round_folder as record
+from covmis_build.annotation.answers import Pulled
 from covmis_build.annotation.channels.label_studio import projects, server
 from covmis_build.annotation.channels.label_studio.client import LabelStudio, makers_client
 from covmis_build.annotation.channels.label_studio.label_config import study_config
@@ -15,9 +16,8 @@ from covmis_build.annotation.relevance import GUIDELINE
 from covmis_build.errors import ServiceError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from covmis_build.annotation.answers import Pulled
     from covmis_build.annotation.channels.label_studio.tasks import SentProject
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.study.of_study import OfStudy
@@ -78,10 +78,10 @@ def _ensure_users(study: OfStudy, codes: list[str]) -> None:
         server.up(server.local_server(), codes, say=lambda _: None)
 
 
-def pull_round(study: OfStudy, round_: RoundFolder) -> Pulled:
+def pull_round(study: OfStudy, round_: RoundFolder, work: Mapping[str, Sequence[str]]) -> Pulled:
     """Import the labels from Label Studio."""
     with connected(study) as label_studio:
-        return projects.pull_round(label_studio, round_, now=storage.moment())
+        return projects.pull_round(label_studio, round_, work, now=storage.moment())
 
 
 def compare_rounds(study: OfStudy, rounds: Iterable[RoundFolder]) -> list[projects.Compared]:
@@ -93,11 +93,16 @@ def compare_rounds(study: OfStudy, rounds: Iterable[RoundFolder]) -> list[projec
         return [projects.compare_round(label_studio, round_) for round_ in there]
 
 
-def adjudicate_round(study: OfStudy, round_: RoundFolder, adjudicator: str, *, discuss: bool) -> Pulled:
+def adjudicate_round(
+    study: OfStudy, round_: RoundFolder, work: Mapping[str, Sequence[str]], adjudicator: str, *, discuss: bool
+) -> Pulled:
     """Import decisions from Label Studio, and send open disagreements."""
     with connected(study) as label_studio:
         _ensure_users(study, [adjudicator])
-        return projects.adjudicate_round(
+        pulled = Pulled(round_.number)
+        if used_by(round_):
+            pulled = projects.pull_round(label_studio, round_, work, now=storage.moment())
+        projects.send_disagreements(
             label_studio,
             round_,
             adjudicator,
@@ -105,8 +110,8 @@ def adjudicate_round(study: OfStudy, round_: RoundFolder, adjudicator: str, *, d
             guideline=GUIDELINE if round_.asks_relevance else read_guideline(study.places.guideline),
             seed=study.settings.seed,
             discuss=discuss,
-            now=storage.moment(),
         )
+        return pulled
 
 
 def forget(study: OfStudy, post_ids: list[str]) -> int:

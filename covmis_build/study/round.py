@@ -263,7 +263,7 @@ class Round(Result):
                 code = machines[stems[path.name]]
                 pulled.add(pull_machine(self.folder, code, set(sent.get(code, ())), path, now=now))
             if label_studio.used_by(self.folder) and not named:
-                pulled.add(label_studio.pull_round(self.study, self.folder))
+                pulled.add(label_studio.pull_round(self.study, self.folder, sent))
             record.note_reported_problems(self.folder, pulled)
         return pulled
 
@@ -508,7 +508,13 @@ class Round(Result):
                 way = Channel.XLSX if any(self.folder.sheets.glob("*.xlsx")) else Channel.CSV
             if way == Channel.LABEL_STUDIO and not self.sealed:
                 pulled.add(
-                    label_studio.adjudicate_round(self.study, self.folder, adjudicator, discuss=discuss)
+                    label_studio.adjudicate_round(
+                        self.study,
+                        self.folder,
+                        rounds.sent(self.study.settings, self.folder),
+                        adjudicator,
+                        discuss=discuss,
+                    )
                 )
             elif not self.sealed:
                 adjudication.write_decision_sheets(

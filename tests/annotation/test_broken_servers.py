@@ -188,6 +188,22 @@ def test_a_project_made_anew_has_what_is_open_and_not_what_is_done(folder, fake)
     assert (pulled["added"], pulled["withdrawn"]) == (1, 0)
 
 
+def test_a_task_that_was_deleted_is_no_reason_to_wait_but_is_sent_again(folder, fake):
+    fake.label(2, "a2", "favor")
+    gone, answered = fake.tasks[2][3], fake.tasks[2][5]
+    gone["annotations"] = []
+    fake.tasks[2] = [task for task in fake.tasks[2] if task not in (gone, answered)]
+    covmis(folder, "round", "pull")
+    fake.tasks[2] = fake.tasks[2][:6]  # their answers are in the record
+    covmis(folder, "round", "pull")
+    status = covmis(folder, "round", "status")
+    assert [row["without_task"] for row in status["annotators"]] == [0, 2]
+    assert "`covmis round push`, because posts are not on Label Studio: a2 (2 posts)" in status["next"]
+    pushed = covmis(folder, "round", "push")["projects"]
+    assert {row["annotator"]: row["added"] for row in pushed} == {"a1": 0, "a2": 2}
+    assert "wait for a2 (2 posts)" in covmis(folder, "round", "status")["next"]
+
+
 def test_the_remembered_project_counts_whoever_else_says_that_it_is_this_one(folder, fake):
     fake.projects[7] = {**fake.projects[2], "id": 7}
     fake.tasks[7] = []

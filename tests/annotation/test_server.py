@@ -62,6 +62,20 @@ def test_passwords_that_cannot_be_read_now_are_not_made_anew(home, monkeypatch):
     assert home.users_file.read_bytes() == before
 
 
+def test_a_server_whose_data_were_deleted_begins_anew(home, monkeypatch):
+    started, said = [], []
+    monkeypatch.setattr(server, "_run", lambda _, words, *more, **others: started.append(words))
+    admin = {"email": "a", "password": "p", "token": "t"}
+    home.data.mkdir()
+    home.database.touch()
+    server._initialise(home, admin, said.append, print)
+    assert not started
+    home.database.unlink()
+    server._initialise(home, admin, said.append, print)
+    assert "init" in started[0]
+    assert "`covmis round push` sends open posts again" in said[-1]
+
+
 def test_an_environment_that_cannot_be_made_is_one_line(home, monkeypatch):
     (home.environment / "bin" / "label-studio").unlink()
     monkeypatch.setattr(sys, "executable", "/bin/false")

@@ -366,7 +366,7 @@ def of_label_studio(seed: int, folder: Path) -> None:
         def use(path: Path) -> None:
             try:
                 projects.push_round(connection, round_, work, study="s", config="<View/>", guideline="g")
-                projects.pull_round(connection, round_, now=NOW)
+                projects.pull_round(connection, round_, {}, now=NOW)
             except CovmisError as error:
                 raise CovmisError(f"{path.name}: {error}") from None
 

@@ -35,7 +35,7 @@ from covmis_build.annotation.pull import two_channels
 from covmis_build.errors import InputError, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import pandas as pd
 
@@ -87,9 +87,11 @@ def _answered(round_: RoundFolder) -> dict[str, set[str]]:
     return {str(who): set(items) for who, items in mine.groupby("annotator")["item_id"]}
 
 
-def pull_round(server: LabelStudio, round_: RoundFolder, *, now: str) -> Pulled:
+def pull_round(
+    server: LabelStudio, round_: RoundFolder, work: Mapping[str, Sequence[str]], *, now: str
+) -> Pulled:
     """Import all annotators' answers and the decisions of the discussion and the adjudicator."""
-    pulled, every, drafts, missing = Pulled(round_.number), list[Answer](), dict[str, int](), set[str]()
+    pulled, every, of_projects = Pulled(round_.number), list[Answer](), dict[str, tasks.Brought]()
     try:
         for name, brought in _read(server, round_):
             if isinstance(brought, Problem):
@@ -97,20 +99,16 @@ def pull_round(server: LabelStudio, round_: RoundFolder, *, now: str) -> Pulled:
                 continue
             pulled.problems += brought.problems
             every += brought.answers
-            drafts[name] = len(brought.drafts)
-            if brought.missing:
-                missing.add(name)
+            of_projects[name] = brought
             if brought.drafts:
-                what = (
-                    f"{counted(drafts[name], 'drafts')} saved and never submitted, as of {brought.drafts[0]}"
-                )
+                what = f"{counted(len(brought.drafts), 'drafts')} saved and never submitted, as of {brought.drafts[0]}"
                 pulled.notes.append(
                     Problem(name, what, "A draft is no answer: open the post and press Submit")
                 )
     finally:  # Record what was imported even if the server fails before the end.
         pulled.came(every, by_item(round_.asked()))
         record.count(pulled, round_, every, now=now)
-    _note_people(round_, drafts, missing)
+    _note_people(round_, of_projects, work)
     labels = round_.answers()
     pulled.problems += _older(round_, every, labels)
     pulled.problems += two_channels(labels)
@@ -219,7 +217,7 @@ def _older(round_: RoundFolder, answers: Sequence[Answer], every: pd.DataFrame) 
     return [Problem("Label Studio", what, "Was the server restored from a copy?")]
 
 
-def adjudicate_round(
+def send_disagreements(
     server: LabelStudio,
     round_: RoundFolder,
     adjudicator: str,
@@ -228,10 +226,8 @@ def adjudicate_round(
     guideline: str,
     seed: int,
     discuss: bool,
-    now: str,
-) -> Pulled:
-    """Import decisions, then send the open disagreements to the discussion or the adjudicator."""
-    pulled = pull_round(server, round_, now=now) if known_projects(round_) else Pulled(round_.number)
+) -> None:
+    """Send the open disagreements to the discussion or the adjudicator."""
     frozen, labels = round_.items(), round_.labels()
     talk, third = adjudication.to_decide(frozen, labels, round_.per_item, discuss=discuss)
     items = by_item(frozen)
@@ -258,7 +254,6 @@ def adjudicate_round(
             remembered=_remembered(round_, server.url, name),
         )
         _remember(round_, server.url, name, sent, who, phase)
-    return pulled
 
 
 def _deleted(name: str, project: KnownProject) -> Problem:
@@ -288,6 +283,8 @@ class KnownProject(Struct, frozen=True):
     """Drafts at the last pull, of items without an answer."""
     missing: bool = False
     """True if the last pull found no user of this name."""
+    without_task: int = 0
+    """Items without an answer for which the last pull found no task: it was deleted, or never sent."""
 
 
 class _Known(Struct, frozen=True):
@@ -339,13 +336,22 @@ def _remember(
     _write_known(round_, _Known(url, known_projects(round_) | {name: project}))
 
 
-def _note_people(round_: RoundFolder, drafts: Mapping[str, int], missing: Collection[str]) -> None:
-    """Record drafts and missing users per project, for `covmis round status`."""
-    known = _known(round_)
-    projects = {
-        name: msgspec.structs.replace(project, drafts=drafts.get(name, 0), missing=name in missing)
-        for name, project in known.projects.items()
-    }
+def _note_people(
+    round_: RoundFolder, of_projects: Mapping[str, tasks.Brought], work: Mapping[str, Sequence[str]]
+) -> None:
+    """Record drafts, missing users and missing tasks per project, for `covmis round status`."""
+    known, answered = _known(round_), _answered(round_)
+    projects = {}
+    for name, project in known.projects.items():
+        brought = of_projects.get(name)
+        projects[name] = msgspec.structs.replace(
+            project,
+            drafts=len(brought.drafts) if brought else 0,
+            missing=bool(brought and brought.missing),
+            without_task=len(
+                {*work.get(name, ())} - answered.get(name, set()) - (brought.there if brought else set())
+            ),
+        )
     if projects != known.projects:
         _write_known(round_, _Known(known.url, projects))
 

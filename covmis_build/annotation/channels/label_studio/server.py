@@ -108,6 +108,11 @@ class Server:
         return self.home / "data"
 
     @property
+    def database(self) -> Path:
+        """The database."""
+        return self.data / "label_studio.sqlite3"
+
+    @property
     def users_file(self) -> Path:
         """E-mail addresses, passwords and tokens of the users; readable only by the owner."""
         return self.home / "users.json"
@@ -282,11 +287,16 @@ MIGRATIONS = 396
 def _initialise(
     server: Server, admin: Mapping[str, str], say: Callable[[str], None], progress: Progress
 ) -> None:
-    """Create the database and its first user, once. After an interruption the next start repeats it."""
+    """Create the database and its first user, once; again after an interruption, and where the database was deleted."""
     done = server.home / "initialised"
-    if done.exists():
+    lost = done.exists() and not server.database.exists()
+    if done.exists() and not lost:
         return
     say("Making its database (once; about a minute) …")
+    if lost:
+        say(
+            "Its data were deleted. Labels that covmis has pulled are kept; `covmis round push` sends open posts again."
+        )
     _run(
         server,
         ["-m", "label_studio.server", "init", "-b", "-q", "--enable-legacy-api-token"],
@@ -300,9 +310,8 @@ def _initialise(
 
 def _migrated(server: Server) -> int:
     """Return the number of finished migrations; Label Studio does not report progress itself."""
-    path = server.data / "label_studio.sqlite3"
     with contextlib.suppress(sqlite3.Error):
-        database = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=0.1)
+        database = sqlite3.connect(f"{server.database.as_uri()}?mode=ro", uri=True, timeout=0.1)
         with contextlib.closing(database):
             (count,) = database.execute("SELECT count(*) FROM django_migrations").fetchone()
             return min(int(count), MIGRATIONS)

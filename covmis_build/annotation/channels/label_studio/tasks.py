@@ -135,6 +135,8 @@ class Brought:
     """Items with a saved draft but no answer."""
     missing: bool = False
     """True if the server has no such user."""
+    there: frozenset[str] = frozenset()
+    """Items that have a task."""
 
 
 def bring_back(  # noqa: PLR0913 - a project is all of these
@@ -203,7 +205,8 @@ def bring_back(  # noqa: PLR0913 - a project is all of these
                 Problem(where, f"a second task for {uid} has been answered", "Remove one of them")
             )
             answers[uid] = _one_of_two(earlier, answer)
-    return _with_withdrawals(server, project, who, answers, problems, blank, labels, phase)
+    brought = _with_withdrawals(server, project, who, answers, problems, blank, labels, phase)
+    return replace(brought, there=frozenset({*answers, *blank}))
 
 
 def _with_withdrawals(
