@@ -2,7 +2,7 @@
 
 import json
 import os
-import random
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -13,11 +13,12 @@ from covmis_build.annotation.json_records import read_record, read_seal
 from covmis_build.building.flow import ask
 from covmis_build.errors import CovmisError, DamagedTable
 from covmis_build.study.study import open_study
-from tests.annotation.small import covmis, sealed
+from tests.annotation.small import covmis, pulled, sealed
+from tests.flips import KINDS, REFUSED, SAME, SILENT, flip, flipped, note, pull, tried
 from tests.once import once
 from tests.small_study import small_study
 
-FLIPS = 150
+FLIPS = 60
 
 
 @once
@@ -26,28 +27,9 @@ def built(folder: Path) -> None:
     small_study(folder, 1500).run()
 
 
-def flip(path: Path, place: int, bit: int) -> None:
-    """Change one bit as a failing disk does: size and times stay."""
-    before, data = path.stat(), bytearray(path.read_bytes())
-    data[place] ^= 1 << bit
-    path.write_bytes(data)
-    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-
-
-def silent(path: Path, read, flips: int = FLIPS) -> list[tuple[int, int]]:
-    """Return the flips after which reading the file gives something else without an error."""
-    whole, chance, others = path.read_bytes(), random.Random(path.name), []
-    told = read()
-    for _ in range(flips):
-        place, bit = chance.randrange(len(whole)), chance.randrange(8)
-        flip(path, place, bit)
-        try:
-            if read() != told:
-                others.append((place, bit))
-        except CovmisError:
-            pass
-        path.write_bytes(whole)
-    return others
+def silent(path: Path, read, flips: int = FLIPS) -> list[str]:
+    """Flips after which reading the file gives something else without an error."""
+    return [end for end in flipped(path, read, flips) if end.startswith(SILENT)]
 
 
 def records(path: Path):
@@ -80,6 +62,48 @@ def test_no_flip_in_a_round_is_silent(tmp_path):
     silents["seal.json"] = silent(folder / "seal.json", lambda: read_seal(folder / "seal.json"))
     silents["sent.jsonl"] = silent(folder / "sent.jsonl", lambda: sendings.read(folder))
     assert {name: flips for name, flips in silents.items() if flips} == {}
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [kind for kind in KINDS if kind.files.startswith("data/") and "release" not in kind.files],
+    ids=lambda kind: kind.name,
+)
+def test_a_dozen_flips_of_each_kind_of_file_that_is_made_or_given(tmp_path, kind):
+    """A thousand of each: `python -m tests.flips`, whose figures are in benchmarks/RESULTS.md."""
+    built(tmp_path)
+    note(tmp_path)
+    ends = tried(tmp_path, kind, 12)
+    assert ends.total() == 12
+    assert set(ends) <= {REFUSED, SAME}
+
+
+def test_a_dozen_flips_of_each_kind_of_file_of_a_round(tmp_path):
+    sealed(tmp_path / "sealed")
+    pulled(tmp_path / "open")
+    ends = Counter()
+    for kind in KINDS:
+        if kind.files.startswith("annotation/"):
+            ends += tried(tmp_path / ("open" if kind.read is pull else "sealed"), kind, 12)
+    assert ends.total() == 12 * 9
+    assert set(ends) <= {REFUSED, SAME}
+
+
+def test_a_file_of_the_archive_that_lost_a_bit_is_not_read_again_as_if_it_were_whole(tmp_path):
+    """A run by force made posts of the damaged file, under the name of the whole one."""
+    built(tmp_path)
+    study, cache = open_study(tmp_path), tmp_path / "data/build/.files.json"
+    path = next(each for each in (tmp_path / "data/archive").iterdir() if each.suffix in {".gz", ".zst"})
+    os.utime(path, (1, 1))
+    study.run()
+    flip(path, 100, 1)
+    known = json.loads(cache.read_text())
+    known[str(path)][:-1] = storage.state_of(
+        path
+    )  # writing sets the time of change, which a failing disk does not
+    cache.write_text(json.dumps(known))
+    with pytest.raises(CovmisError, match="its content changed, but not its size and times"):
+        study.run(force=True)
 
 
 @pytest.mark.parametrize("name", ["items.parquet", "archive/*.parquet"])

@@ -199,6 +199,19 @@ class RoundFolder:
         """The guideline version that was last sent out."""
         return self.guideline_at("")
 
+    def guideline_sent(self) -> str:
+        """The text of the guideline that was last sent out, or an error if neither file of it is what was sent."""
+        kept = self.folder / "guideline.md", guideline_path(self.folder.parent, self.guideline)
+        for path in kept:
+            text = path.read_bytes().decode("utf-8", "replace") if path.exists() else ""
+            if guideline_version(text) == self.guideline:
+                return text
+        raise InputError(
+            f"is not the guideline {self.guideline} that was sent out",
+            file=kept[0],
+            remedy="Restore it from a copy",
+        )
+
     def guideline_at(self, given_at: str) -> str:
         """Return the version in use when a label was given; the last one if the time is unknown."""
         versions = self.guidelines

@@ -54,6 +54,9 @@ MADE = pa.schema(
     [("part", tables.STRING), *zip(Facts._fields, (tables.COUNT, tables.COUNT, tables.STRING), strict=True)]
 )
 """A finished part."""
+DAMAGED = "its content changed, but not its size and times"
+UNDAMAGED = "Restore it from a copy; or take the file in as it is now with `touch FILE` and `covmis run`"
+"""Of a file of the archive: what is wrong with it, and what makes it right."""
 GETS_ON = 1000
 """Lines after which a child process reports progress."""
 FOOTERS = 16
@@ -117,6 +120,7 @@ def read_archive(
         storage.remove(parts.file(part))
         storage.remove(parts.copies / parts.file(part).name)
     words_file.sweep(parts.copies / words_file.FOLDER, facts)
+    _refuse_damaged({job.path for jobs in wanted.values() for job in jobs}, contents)
     progress("reading", len(facts), len(jobs_of))
     work = pa.table({"part": list(wanted), "jobs": list(map(json.dumps, wanted.values()))}, schema=WORK)
     kernel = partial(_read_parts, folder=str(parts.folder), forget=forget, how=how, now=now)
@@ -132,6 +136,13 @@ def read_archive(
         under_names_of(engine, engine.sql(_INTAKE, seen=seen), tables.SCHEMAS["intake"]),
         under_names_of(engine, engine.sql(_UNREADABLE, seen=seen), tables.SCHEMAS["unreadable"]),
     )
+
+
+def _refuse_damaged(paths: Collection[str], contents: Mapping[str, str]) -> None:
+    """Refuse files that are about to be read and have lost their content, although size and times say that nobody changed them."""
+    for path in map(place, sorted(paths)):
+        if not isinstance(path, Address) and storage.sha256_of(path) != contents[str(path)]:
+            raise InputError(DAMAGED, file=path, remedy=UNDAMAGED)
 
 
 def _check_place(engine: Engine, folder: Path) -> None:

@@ -1,8 +1,10 @@
-"""The words of a store's part, in a memory-mapped file that is built on first use."""
+"""The words of a store's part, in a memory-mapped file that is built on first use and has the SHA-256 of itself at its end."""
 
 from __future__ import annotations
 
+import hashlib
 import unicodedata
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -14,11 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-VERSION = f"5.{unicodedata.unidata_version}"
+VERSION = f"6.{unicodedata.unidata_version}"
 """Increased manually when tokenisation or the file's content changes."""
 
 FOLDER = "words"
 """The folder next to the parts with one word file per part."""
+
+HASH = 32
+"""Bytes of the hash at a file's end."""
 
 SEGMENT = 100_000
 """Posts whose words are numbered together, which limits memory."""
@@ -28,15 +33,42 @@ SCHEMA = pa.schema([(name, pa.large_list(KINDS.get(name, pa.int64()))) for name 
 
 
 def segments(part: Path, folder: Path) -> list[Numbered]:
-    """Return the words of a part in segments of row groups. The word file is built if missing or broken."""
+    """Return the words of a part in segments of row groups. The word file is built if missing or damaged."""
     path = file_of(part.stem, folder)
-    try:
-        return _mapped(path)
-    except (FileNotFoundError, pa.ArrowInvalid):
-        with storage.replacing(path) as beside, pa.ipc.new_file(str(beside), SCHEMA) as writer:
-            for words in _numbered(part):
-                writer.write_batch(_batch(words))
-        return _mapped(path)
+    if not is_whole(path):
+        with storage.replacing(path) as beside:
+            with pa.ipc.new_file(str(beside), SCHEMA) as writer:
+                for words in _numbered(part):
+                    writer.write_batch(_batch(words))
+            with beside.open("r+b") as file:
+                digest = hashlib.file_digest(file, "sha256").digest()
+                file.write(digest)
+    return _mapped(path)
+
+
+def is_whole(path: Path) -> bool:
+    """True if a word file is what was written; compared once per process and state of the file."""
+    return path.exists() and _has_its_hash(path, storage.state_of(path))
+
+
+@lru_cache(1 << 10)
+def _has_its_hash(path: Path, state: tuple[int, ...]) -> bool:  # noqa: ARG001 - part of the key
+    if path.stat().st_size <= HASH:
+        return False
+    content, digest = _content(path)
+    return hashlib.sha256(content).digest() == digest
+
+
+def in_folder(folder: Path) -> list[Path]:
+    """Return the word files of this version."""
+    return sorted(folder.glob(f"*-{VERSION}.arrow"))
+
+
+def _content(path: Path) -> tuple[pa.Buffer, bytes]:
+    """Return what a word file has before its hash, without reading it yet, and the hash."""
+    with pa.memory_map(str(path)) as source:
+        whole = source.read_buffer()
+    return whole.slice(0, whole.size - HASH), whole.slice(whole.size - HASH).to_pybytes()
 
 
 def file_of(part: str, folder: Path) -> Path:
@@ -45,9 +77,8 @@ def file_of(part: str, folder: Path) -> Path:
 
 
 def _mapped(path: Path) -> list[Numbered]:
-    with pa.memory_map(str(path)) as source:
-        file = pa.ipc.open_file(source)
-        batches = [file.get_batch(number) for number in range(file.num_record_batches)]
+    file = pa.ipc.open_file(_content(path)[0])
+    batches = [file.get_batch(number) for number in range(file.num_record_batches)]
     return [
         Numbered(words.values, *(column.values.to_numpy() for column in rest))
         for words, *rest in (batch.columns for batch in batches)

@@ -40,7 +40,7 @@ class TableFacts(msgspec.Struct, frozen=True):
     sha256: str
 
 
-class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
+class Entry(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """A line: a stage that has started or is done, with all inputs of its tables."""
 
     stage: str
@@ -73,8 +73,8 @@ def read(path: Path) -> list[Entry]:
     whole = path.read_bytes().split(b"\n")[:-1]  # every entry ends with a line feed
     for number, line in enumerate(whole, 1):
         try:
-            entries.append(msgspec.json.decode(line, type=Entry))
-        except msgspec.MsgspecError:
+            entries.append(msgspec.json.decode(_checked(line), type=Entry))
+        except ValueError:  # msgspec's errors, too
             raise InputError(
                 "is damaged",
                 file=path,
@@ -87,7 +87,23 @@ def read(path: Path) -> list[Entry]:
 def append(path: Path, entry: Entry) -> None:
     """Append one entry to the file on disk, completely or not at all."""
     told = msgspec.to_builtins(msgspec.structs.replace(entry, at=storage.moment()))
-    storage.append_line(path, json.dumps(told, ensure_ascii=False, sort_keys=True).encode())
+    content = json.dumps(told, ensure_ascii=False, sort_keys=True).encode()
+    storage.append_line(path, content[:-1] + _HASH % hashlib.sha256(content).hexdigest().encode())
+
+
+_HASH = b', "sha256": "%b"}'
+"""The end of a line: the hash of the line without it. Lines of versions before 0.3.0 have none."""
+_AT = -len(_HASH % bytes(64))
+
+
+def _checked(line: bytes) -> bytes:
+    """Return a line without its hash, or raise a ValueError if the hash is of another line."""
+    content, end = line[:_AT] + b"}", line[_AT:]
+    if not end.startswith(_HASH.partition(b"%")[0]):
+        return line
+    if end != _HASH % hashlib.sha256(content).hexdigest().encode():
+        raise ValueError("the content does not have this hash")
+    return content
 
 
 def last(entries: Iterable[Entry], stage: str) -> Entry | None:

@@ -95,10 +95,10 @@ def counted_posts(places: Places, settings: Settings) -> CountedPosts:
 def words_of(places: Places, settings: Settings, progress: Progress, *, lock: bool = True) -> Words:
     """Return the words of these posts. Missing word files are built under the study's lock."""
     from covmis_build.archive.words import Words
-    from covmis_build.archive.words_file import FOLDER, file_of
+    from covmis_build.archive.words_file import FOLDER, file_of, is_whole
 
     posts, folder = counted_posts(places, settings), places.store / FOLDER
-    whole = all(file_of(part.stem, folder).exists() for part in posts.parts)
+    whole = all(is_whole(file_of(part.stem, folder)) for part in posts.parts)
     changes = lock and not whole
     with storage.locked(places.build / ".lock", "indexing the archive") if changes else nullcontext():
         return Words(posts, folder, progress)

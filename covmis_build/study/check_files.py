@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build import checked_parquet
 from covmis_build.addresses import Address
-from covmis_build.annotation import label_lines
+from covmis_build.annotation import label_lines, sendings
 from covmis_build.annotation.round_folder import RoundFolder, RoundKind, guideline_version, rounds_of_kind
 from covmis_build.annotation.seal import verify_chain
-from covmis_build.archive import words_file
+from covmis_build.archive import stage, words_file
 from covmis_build.archive.walk import archive_files
 from covmis_build.building import ledger
 from covmis_build.building.run import damaged_inputs
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 SHOWN = 3
 """Tables that the summary names."""
 AGAIN = "`covmis run` makes it again"
+WHEN_NEEDED = "it is made again when it is needed"
 FROM_LINES = "remove it: it is made again from the lines when labels are recorded"
 RESTORE = "restore it from a copy: it cannot be made again"
-UNDO = "restore it from a copy; or take the file in as it is now with `touch FILE` and `covmis run`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class CheckedFiles(Result):
     without_hash: tuple[str, ...]
     """Tables of earlier versions, whose damage shows only if they cannot be read."""
     not_checked: tuple[str, ...]
-    """Files without a hash to compare with: what people write themselves, and indexes of words."""
+    """Files without a hash to compare with: archives elsewhere."""
 
     @property
     def summary(self) -> Summary:
@@ -103,25 +103,25 @@ def check_files(study: OfStudy) -> CheckedFiles:
             damaged.append(DamagedFile(places.relative(path), problem, remedy))
         elif not checked_parquet.is_marked(path):
             old.append(places.relative(path))
-    for path, act in _records(places):
+    records = [(path, act, RESTORE) for path, act in _records(places)]
+    indexes = words_file.in_folder(places.store / words_file.FOLDER)
+    for path, act, remedy in [*records, *((path, _check_words, WHEN_NEEDED) for path in indexes)]:
         read += 1
         problem = _problem(act, path)
         if problem:
-            damaged.append(DamagedFile(places.relative(path), problem, RESTORE))
+            damaged.append(DamagedFile(places.relative(path), problem, remedy))
     damaged += [DamagedFile(places.relative(path), what, RESTORE) for path, what in _seals(places)]
     known = {each.file for each in damaged}
     for path in damaged_inputs(places):
         name = places.relative(path)
         if name not in known and path.suffix != ".parquet":
-            damaged.append(DamagedFile(name, "its content changed, but not its size and times", UNDO))
+            damaged.append(DamagedFile(name, stage.DAMAGED, stage.UNDAMAGED))
     try:
         archived, away = [file.path for file in archive_files(places.archives)], ""
     except InputError as error:  # such as in a study that came without its posts
         archived, away = [], error.problem
     far = [str(path) for path in archived if isinstance(path, Address)]
-    indexes = sorted((places.store / words_file.FOLDER).glob("*.arrow"))
     unchecked = [
-        *([f"{counted(len(indexes), 'indexes')} of words (data/build/archive/words)"] if indexes else []),
         *([f"{counted(len(far), 'files')} of archives elsewhere"] if far else []),
         *([f"the archive ({away})"] if away else []),
     ]
@@ -158,6 +158,8 @@ def _records(places: Places) -> Iterator[tuple[Path, Callable[[Path], Any]]]:
             yield path, label_lines.check
         if (folder / "guideline.md").exists():
             yield folder / "guideline.md", _check_guideline
+        if (folder / sendings.SENT).exists():
+            yield folder / sendings.SENT, _check_sendings
     for path in sorted(places.rounds.parent.glob("*/guidelines/*.md")):
         yield path, _check_version
     if (places.build / "ledger.jsonl").exists():
@@ -171,6 +173,15 @@ def _rounds(places: Places) -> list[Path]:
 
 def _check_round(path: Path) -> None:
     RoundFolder.at(path.parent)
+
+
+def _check_sendings(path: Path) -> None:
+    sendings.read(path.parent)
+
+
+def _check_words(path: Path) -> None:
+    if not words_file.is_whole(path):
+        raise CovmisError("is not what was written")
 
 
 def _check_guideline(path: Path) -> None:

@@ -87,7 +87,10 @@ def _imported(study: OfStudy, path: Path, target: Path, seen: Look, progress: Pr
     problems: dict[str, int] = {}
     how, forget = how_of(study), read_list(study.places.purge_csv)
     with storage.replacing(target) as beside:
-        with beside.open("wb") as file, zstandard.ZstdCompressor().stream_writer(file) as packed:
+        with (
+            beside.open("wb") as file,
+            zstandard.ZstdCompressor(write_checksum=True).stream_writer(file) as packed,
+        ):
             listed = streams.jobs([(path, name_in(path, study))], how.own_forms)
             for at, job in enumerate(listed):
                 progress("importing", at, len(listed))

@@ -348,7 +348,7 @@ class Round(Result):
             self.number,
             t=self._language,
             title=self.study.settings.title,
-            guideline=(self.folder.folder / "guideline.md").read_text("utf-8"),
+            guideline=self.folder.guideline_sent(),
             save=save,
             back=back,
             by_link=by_link,
