@@ -241,6 +241,14 @@ def filling(path: Path) -> Iterator[Path]:
     _flush_folder(path.parent)
 
 
+def make_closed(folder: Path) -> None:
+    """Create a folder that accounts outside its group cannot open; one that is there is left as it is."""
+    if not folder.exists():
+        with _reporting_failed_write(folder):
+            _make_folder(folder)
+            folder.chmod(0o770 & ~_umask())
+
+
 def put(path: Path, target: Path) -> None:
     """Replace a file by a finished one."""
     path.replace(target)

@@ -31,7 +31,7 @@ from covmis_build.errors import InputError, counted, doubted, nearest
 from covmis_build.files.columns import IDS, POSTS, column_of, folded
 from covmis_build.files.contents import LARGEST, bytes_of, text_of
 from covmis_build.files.frames import batches
-from covmis_build.files.json_rows import documents
+from covmis_build.files.json_rows import counted_values, documents
 from covmis_build.files.reading import read_table
 
 if TYPE_CHECKING:
@@ -86,8 +86,6 @@ class Export:
 
 MOST = LARGEST // 2
 """Bytes that an export unpacks to: it is there as bytes and as texts."""
-MOST_VALUES = 8_000_000
-"""Values of an export in JSON, where an object counts as four: what it takes in memory, a gigabyte at most."""
 
 
 def read_export(path: Path, question: str = "") -> Export | None:
@@ -171,22 +169,14 @@ def _unzipped(path: Path, *kinds: str) -> Iterator[tuple[str, str]]:
                 if left < 0:
                     raise InputError(f"unpacks to more than {MOST >> 20} MiB")
                 text = data.decode("utf-8-sig", "replace")
-                values = _counted(text, values)
+                values = counted_values(text, values)
                 yield entry.filename, text
-
-
-def _counted(text: str, before: int = 0) -> int:
-    """Return how many values there are so far, before they are made; too many are refused."""
-    values = before + text.count(",") + 4 * text.count("{")
-    if values > MOST_VALUES:
-        raise InputError(f"holds more than {MOST_VALUES // 4:,} objects", remedy="Divide it")
-    return values
 
 
 def _rows(path: Path) -> list[Row]:
     if path.suffix in {".json", ".jsonl", ".ndjson"}:
         text = text_of(path)
-        _counted(text)
+        counted_values(text)
         return _of_text(path, text)
     data = bytes_of(path)
     if path.suffix == ".parquet":

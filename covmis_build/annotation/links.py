@@ -144,6 +144,7 @@ def _digest(secret: str) -> str:
 
 
 def _write(folder: Path, book: Book) -> None:
+    storage.make_closed(folder)
     if not (folder / ".gitignore").exists():
         storage.write_text(folder / ".gitignore", "*\n")
     storage.write_text(folder / FILE, json.dumps(msgspec.to_builtins(book), indent=1) + "\n")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from covmis_build.characters import whole_in_json
-from covmis_build.errors import InputError
+from covmis_build.errors import InputError, counted
 from covmis_build.files.columns import is_known
 from covmis_build.files.delimited import bounded_lines
 from covmis_build.files.table import MOST_COLUMNS, Row, Table
@@ -22,6 +22,30 @@ if TYPE_CHECKING:
     from covmis_build.files.contents import Open
 
 LARGEST_DOCUMENT = 512 << 20
+MOST_VALUES = 8_000_000
+"""Values of a document that is read as a whole, where an object counts as four: what they take in memory, a gigabyte at most."""
+
+
+def counted_values(text: str, before: int = 0) -> int:
+    """Return how many values there are so far, before they are made; too many are refused."""
+    return _few(before + text.count(",") + 4 * text.count("{"))
+
+
+def _few(values: int) -> int:
+    if values > MOST_VALUES:
+        raise InputError(
+            f"holds more than {MOST_VALUES // 4:,} objects", remedy="Divide it, or write one row a line"
+        )
+    return values
+
+
+def refuse_many(data: bytes, most: int) -> None:
+    """Refuse a table in JSON that has more rows than these, as one a line, or too many values, before one is made."""
+    lines = data.count(b"\n{")
+    if lines > most:
+        raise InputError(f"has more than {counted(most, 'rows')}", remedy="Divide it")
+    if not lines or data.startswith(b"["):
+        _few(data.count(b",") + 4 * data.count(b"{"))
 
 
 def decoded(data: bytes | str) -> Any:

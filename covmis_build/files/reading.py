@@ -15,7 +15,7 @@ from covmis_build.files.contents import LARGEST, bytes_of, text_of
 from covmis_build.files.database import SQLITE, open_database
 from covmis_build.files.delimited import open_delimited
 from covmis_build.files.frames import FRAMES, NUMPY, PARQUET, open_frame
-from covmis_build.files.json_rows import open_json, table_of
+from covmis_build.files.json_rows import open_json, refuse_many, table_of
 from covmis_build.files.packed import Limits, bounded, kind, unpacked
 from covmis_build.files.parquet_plan import too_much
 from covmis_build.files.r_data import R_DATA, open_r_data
@@ -241,8 +241,18 @@ def _read(path: Path, names: Sequence[str], with_column: str, switches: Switches
         raise InputError(f"is not {what}, as its name says", remedy="Save it again, or rename it")
     packed = kind(head)
     data = _unpacked(path, packed) if packed else bytes_of(path)
+    if not only:
+        _refuse_many(data)
     table = open_table(lambda: io.BytesIO(data), names=names, with_column=with_column, switches=switches)
     return _read_to_end(table, only, max(MOST_CHARACTERS, HONEST_RATIO * len(data)))
+
+
+def _refuse_many(data: bytes) -> None:
+    """Refuse a text that has more rows than are read, before the first is made; where cells are quoted, lines are no rows."""
+    if data.removeprefix(codecs.BOM_UTF8)[:1] in {b"{", b"["}:
+        refuse_many(data, MOST_ROWS)
+    elif data.count(b"\n") > MOST_ROWS and b'"' not in data and not data.startswith((OLD_EXCEL, *NOT_TEXT)):
+        raise InputError(f"has more than {counted(MOST_ROWS, 'rows')}", remedy="Divide it")
 
 
 WORKBOOK = ((ZIP, OLD_EXCEL), "a workbook")  # password-protected workbooks use the old container

@@ -69,6 +69,7 @@ def new_study(
         raise InputError("is there already and not empty", file=folder, remedy="Choose another name")
     for path in half:
         storage.remove(path)
+    storage.make_closed(folder)  # posts are personal data
     for path, data in texts.items():
         if path not in ours:
             storage.write_bytes(path, data)

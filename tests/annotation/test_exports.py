@@ -12,12 +12,12 @@ import pandas as pd
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from covmis_build.annotation import exports
 from covmis_build.annotation.agreement import agreement
 from covmis_build.annotation.exports import read_export
 from covmis_build.annotation.frozen_items import for_people
 from covmis_build.annotation.report_files import agreement_of_file
 from covmis_build.errors import InputError
+from covmis_build.files import json_rows
 from covmis_build.study.study import open_study
 from tests.annotation.small import covmis, pushed
 
@@ -261,7 +261,7 @@ def test_objects_are_counted_before_they_are_made(tmp_path, monkeypatch, name):
     else:
         (tmp_path / name).write_text(lines * 2)
     assert read_export(tmp_path / name) is None
-    monkeypatch.setattr(exports, "MOST_VALUES", 7999)
+    monkeypatch.setattr(json_rows, "MOST_VALUES", 7999)
     with pytest.raises(InputError, match="holds more than 1,999 objects"):
         read_export(tmp_path / name)
 

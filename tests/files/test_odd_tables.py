@@ -19,7 +19,7 @@ from covmis_build.collecting.sources.ids import read_ids
 from covmis_build.datasets import stance
 from covmis_build.errors import InputError
 from covmis_build.evaluation.label_files import read_labels
-from covmis_build.files import reading
+from covmis_build.files import json_rows, reading
 from covmis_build.files.reading import read_table
 from covmis_build.files.table import Switches
 from tests.files.written import workbook
@@ -382,4 +382,25 @@ def test_a_table_of_too_many_rows_is_refused_in_one_line(tmp_path, monkeypatch, 
         reading._read(path, (), "", Switches())
     monkeypatch.setattr(reading, "MOST_ROWS", 3)
     with pytest.raises(InputError, match="has more than 3 rows"):
+        reading._read(path, (), "", Switches())
+
+
+@pytest.mark.parametrize(
+    ("content", "many"),
+    [
+        ('{"a": 1}\n' * 5, "more than 3 rows"),
+        ("[\n" + '{"a": 1},\n' * 4 + '{"a": 1}]', "more than 3 rows"),
+        ("a,b\n" + "1,2\n" * 5, "more than 3 rows"),
+        ("[" + '{"a": 1},' * 9 + '{"a": 1}]', "more than 10 objects"),
+        ('{"a": [' + "1," * 50 + "1]}", "more than 10 objects"),
+    ],
+)
+def test_too_many_rows_are_refused_before_the_first_is_made(tmp_path, monkeypatch, content, many):
+    """Nine million rows took 92 CPU s and 1.8 GB until the five millionth was refused."""
+    path = tmp_path / "many"
+    path.write_text(content)
+    monkeypatch.setattr(reading, "MOST_ROWS", 3)
+    monkeypatch.setattr(json_rows, "MOST_VALUES", 40)
+    monkeypatch.setattr(reading, "open_table", None)
+    with pytest.raises(InputError, match=f"{many}. Divide it"):
         reading._read(path, (), "", Switches())

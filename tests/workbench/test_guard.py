@@ -6,11 +6,15 @@ import http.client
 import json
 import os
 import re
+import tempfile
+from functools import partial
 from pathlib import Path
 
 import httpx
 import pytest
 
+from covmis_build import new_study
+from covmis_build.annotation import links
 from tests.workbench.conftest import HOSTILE, OURS, client_of, opening, wait_for
 
 PAGES = (
@@ -142,7 +146,7 @@ def test_another_account_of_the_machine_gets_nothing(study, tmp_path):
         place = Path(page.strip().removeprefix("file://"))
         if os.geteuid() == 0:
             port = address.split(":")[2].split("/")[0]
-            assert as_nobody(place, int(port)) == ["PermissionError", "401", "401"]
+            assert as_nobody(partial(of_workbench, place, int(port))) == ["PermissionError", "401", "401"]
         with httpx.Client(trust_env=False) as client:
             assert client.get(inside).status_code == 200
             wait_for(lambda: not place.parent.exists())
@@ -151,8 +155,47 @@ def test_another_account_of_the_machine_gets_nothing(study, tmp_path):
             assert client.get(inside).status_code == 401
 
 
-def as_nobody(place, port):
-    """What a process of another account gets of the file and the server."""
+def of_workbench(place, port):
+    """What a process gets of the file that leads in and of the server."""
+    answers = [opened(place)]
+    for path in ("/", "/?code=guessed"):
+        connection = http.client.HTTPConnection("127.0.0.1", port)
+        connection.request("GET", path)
+        answers.append(str(connection.getresponse().status))
+    return answers
+
+
+def opened(path):
+    try:
+        path.read_bytes()
+    except OSError as error:
+        return type(error).__name__
+    return ""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another account")
+def test_another_account_reads_no_file_of_a_new_study_and_no_list_of_visits():
+    """A study that its owner opened to all keeps the addresses of annotators to itself."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch, "s")
+        Path(scratch).chmod(0o755)
+        study = new_study(folder, title="Small")
+        links.make(folder / "annotation/links", ["a1"], now="2026-11-29T12:00:00Z")
+        files = sorted(path for path in folder.rglob("*") if path.is_file())
+        assert len(files) > 5
+        assert set(as_nobody(lambda: [opened(path) for path in files])) == {"PermissionError"}
+        study.places.folder.chmod(0o755)
+        read = [
+            path
+            for path, error in zip(files, as_nobody(lambda: [opened(path) for path in files]), strict=True)
+            if not error
+        ]
+        assert {path.parent.name for path in set(files) - set(read)} == {"links"}
+        assert folder / "study.toml" in read, "as the umask says"
+
+
+def as_nobody(act):
+    """What a process of another account gets by doing this."""
     "localhost".encode("idna")  # load the codec now: the other account cannot read root's Python
     reading, writing = os.pipe()
     if not (child := os.fork()):
@@ -160,15 +203,7 @@ def as_nobody(place, port):
             os.setgroups([])
             os.setgid(65534)
             os.setuid(65534)
-            try:
-                answers = [place.read_text()]
-            except OSError as error:
-                answers = [type(error).__name__]
-            for path in ("/", "/?code=guessed"):
-                connection = http.client.HTTPConnection("127.0.0.1", port)
-                connection.request("GET", path)
-                answers.append(str(connection.getresponse().status))
-            os.write(writing, json.dumps(answers).encode())
+            os.write(writing, json.dumps(act()).encode())
         finally:
             os._exit(0)
     os.close(writing)  # without this, a child that failed is waited for for ever
