@@ -6,7 +6,8 @@ import pytest
 
 from covmis_build.annotation.exports import read_export
 from covmis_build.errors import InputError
-from covmis_build.files import reading
+from covmis_build.files import frames, reading
+from covmis_build.files.frames import read_parquet
 from covmis_build.files.reading import read_table
 from covmis_build.study.look import look
 from tests import bombs
@@ -57,6 +58,11 @@ def test_texts_that_a_whole_table_repeats_are_bounded(tmp_path, monkeypatch):
     monkeypatch.setattr(reading, "HONEST_RATIO", 0)
     with pytest.raises(InputError, match="amounts to too much for its size"):
         read_table(tmp_path / "padded.parquet")
+    assert len(read_parquet(tmp_path / "padded.parquet")) == 120_060
+    monkeypatch.setattr(frames, "FROM_SMALL", 8 << 20)
+    monkeypatch.setattr(frames, "HONEST_RATIO", 0)
+    with pytest.raises(InputError, match="amounts to too much for its size"):
+        read_parquet(tmp_path / "padded.parquet")
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,8 @@ RATIO, SMALLEST_ROOM = 1000, 64 << 10
 """Maximum ratio of expanded size to file size; smaller files may expand like one of this size."""
 WHOLE = 2 << 30
 """Maximum expanded bytes of a table that is read as a whole."""
+FROM_SMALL, HONEST_RATIO = 256 << 20, 20
+"""Of a small file less, or so many times its size: rows can share a text that a file has once."""
 
 
 def open_frame(opened: Open) -> Table:
@@ -153,7 +155,8 @@ def _read(path: Path) -> pa.Table:
     import pyarrow.parquet as pq
 
     with doubted(path, "is not readable as Parquet"), path.open("rb") as file:
-        return pa.Table.from_batches(list(batches(file, most=WHOLE)), pq.read_schema(file))
+        most = min(WHOLE, max(FROM_SMALL, HONEST_RATIO * path.stat().st_size))
+        return pa.Table.from_batches(list(batches(file, most=most)), pq.read_schema(file))
 
 
 def _read_each(files: Mapping[str, Path | bytes]) -> None:
