@@ -86,7 +86,7 @@ def drawn_of(
     time = DAY if DAY in by else MONTH
     items = labelled["group_items"] if "group_items" in labelled else pd.Series(1, labelled.index)
     number = zip(labelled["item_id"], items.fillna(1), strict=True)
-    shared = {str(item): float(count) for item, count in number if count != 1}
+    shared = {str(item): float(count) for item, count in sorted(number) if count != 1}
     if pool is None:
         return Drawn(time, complete, None, shared)
     rest = pool[~pool["item_id"].isin(set(labelled["item_id"]))]
@@ -95,7 +95,9 @@ def drawn_of(
     told = rest.assign(
         platform=[post.partition(":")[0] for post in rest["post_id"]],
         time=times.astype(str).str[: WINDOWS[time]],
-        group_items=(rest["group_items"] if "group_items" in rest else pd.Series(1.0, rest.index)).fillna(1),
+        group_items=(rest["group_items"] if "group_items" in rest else pd.Series(1.0, rest.index))
+        .fillna(1)
+        .astype(float),
         design=[designs.get(item, "") for item in rest["item_id"]],
     )
     counts = told.groupby(ALIKE, sort=True).size().reset_index(name="posts")
@@ -137,12 +139,25 @@ def posts_of(drawn: Drawn, corpus: pd.DataFrame, path: Path) -> Posts:
 
 def timeless(drawn: Drawn) -> Drawn:
     """Return the same design without the times of posts that have no label."""
+    entries = None if drawn.unlabelled is None else [replace(alike, time="") for alike in drawn.unlabelled]
+    return in_order(replace(drawn, unlabelled=entries))
+
+
+def in_order(drawn: Drawn) -> Drawn:
+    """Return the same design in its order, posts that are alike as one entry."""
     numbers: dict[Unlabelled, int] = {}
     for alike in drawn.unlabelled or ():
-        entry = replace(alike, time="", posts=1)
+        entry = replace(alike, posts=1)
         numbers[entry] = numbers.get(entry, 0) + alike.posts
-    entries = [replace(entry, posts=number) for entry, number in sorted(numbers.items(), key=str)]
-    return replace(drawn, unlabelled=None if drawn.unlabelled is None else entries)
+    entries = sorted(
+        (replace(entry, posts=number) for entry, number in numbers.items()),
+        key=lambda entry: [getattr(entry, name) for name in ALIKE],
+    )
+    return replace(
+        drawn,
+        unlabelled=None if drawn.unlabelled is None else entries,
+        shared=dict(sorted(drawn.shared.items())),
+    )
 
 
 def to_json(drawn: Drawn) -> str:

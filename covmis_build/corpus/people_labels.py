@@ -68,18 +68,26 @@ def labels_of_people(labels: pd.DataFrame, corpus: pd.DataFrame, *, secret: str)
 
     `labels` are all rounds' current usable ones. `secret`, known only to the study, shuffles the codes.
     """
-    gold = corpus[["item_id", "claim_id", "post_id", "label", "how"]].rename(columns={"label": "gold"})
-    rows = labels[labels["status"].isin(["given", "skipped"])].merge(gold, on="item_id")
+    rows = labels[labels["status"].isin(["given", "skipped"]) & labels["item_id"].isin(corpus["item_id"])]
     open_codes = {code for code in rows["annotator"] if code == TOGETHER or is_machine(code)}
     codes = sorted(
         set(rows["annotator"]) - open_codes, key=lambda code: uniform(0, "annotator", secret, code)
     )
     pseudonyms = {code: f"p{at}" for at, code in enumerate(codes, 1)} | {code: code for code in open_codes}
-    rows = rows.assign(
+    told = rows.assign(
         annotator=rows["annotator"].map(pseudonyms), time=[_bucket(seconds) for seconds in rows["seconds"]]
-    ).sort_values(["item_id", "phase", "annotator"], kind="stable", ignore_index=True)
-    rows["annotation_id"] = [f"{item}|{at}" for item, at in zip(rows["item_id"], _count(rows), strict=True)]
-    kept: pd.DataFrame = rows[SCHEMA.names]
+    )
+    return beside_corpus(told, corpus)
+
+
+def beside_corpus(rows: pd.DataFrame, corpus: pd.DataFrame) -> pd.DataFrame:
+    """Return people's labels in their order, numbered, with what the corpus has of their items."""
+    gold = corpus[["item_id", "claim_id", "post_id", "label", "how"]].rename(columns={"label": "gold"})
+    own = [name for name in SCHEMA.names if name == "item_id" or name not in {*gold, "annotation_id"}]
+    told = rows[own].merge(gold, on="item_id")
+    told = told.sort_values(["item_id", "phase", "annotator"], kind="stable", ignore_index=True)
+    told["annotation_id"] = [f"{item}|{at}" for item, at in zip(told["item_id"], _count(told), strict=True)]
+    kept: pd.DataFrame = told[SCHEMA.names]
     return kept
 
 

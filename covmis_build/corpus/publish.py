@@ -60,6 +60,7 @@ if TYPE_CHECKING:
 
     from covmis_build.corpus.design import Drawn
     from covmis_build.corpus.release_facts import ReleaseFacts
+    from covmis_build.corpus.resources import Resource
     from covmis_build.corpus.statistics import Statistics
 
 SURVEY_SCRIPTS = ("estimates.R", "estimates.py", "estimates_svy.py")
@@ -120,6 +121,21 @@ class Beside:
     design: Drawn | None = None
 
 
+@dataclass(frozen=True)
+class Content:
+    """What the files of a release are made of, besides its facts: tables as they are published."""
+
+    corpus: pd.DataFrame
+    numbers: Statistics
+    people: pd.DataFrame | None = None
+    soft: pd.DataFrame | None = None
+    claims: pd.DataFrame | None = None
+    splits: pd.DataFrame | None = None
+    weights: pd.DataFrame | None = None
+    pairs: pd.DataFrame | None = None
+    design: Drawn | None = None
+
+
 def write_release(
     folder: Path,
     corpus: pd.DataFrame,
@@ -136,19 +152,10 @@ def write_release(
     `facts.release.text` is set and the corpus has them. Checksums are deleted first and written last: a folder without
     them is not a finished release. Other files of an earlier release are deleted.
     """
-    text, beside = facts.release.text, beside or Beside()
     numbers = statistics(corpus, facts.labels.values, texts, shares)
     _clear(folder)
-    for name in convert.FORMATS:
-        convert.write_corpus(folder / f"corpus.{name}", corpus, text=text)
-    IN_COVMIS_SHAPE.write(folder, covmis_shape.stance(corpus))
-    _write_beside(folder, beside, corpus, facts, numbers)
-    for name, rows in hub_parts(corpus, beside.splits).items():
-        convert.write_corpus(folder / HUGGING_FACE / f"{name}.parquet", rows, text=text)
     facts = replace(facts, root=PLACE)
-    texts_of = rendered(folder, facts, numbers, beside.splits) | {FACTS: to_json(facts)}
-    for name, content in texts_of.items():
-        storage.write_text(folder / name, content)
+    texts_of = write_files(folder, facts, _content(corpus, numbers, facts, beside or Beside()))
     hashes = release_hashes(folder, PLACE)
     if bundle is None:
         root = root_of(hash_tree(release=hashes))
@@ -194,22 +201,56 @@ def _clear(folder: Path) -> None:
             storage.remove(path)
 
 
-def _write_beside(
-    folder: Path, beside: Beside, corpus: pd.DataFrame, facts: ReleaseFacts, numbers: Statistics
-) -> None:
-    """Write the tables besides the corpus that the study has."""
+def _content(corpus: pd.DataFrame, numbers: Statistics, facts: ReleaseFacts, beside: Beside) -> Content:
+    """Return what a release has of the study's tables besides the corpus."""
+    people = soft = None
     if beside.labels is not None:
-        _write_labels(folder, beside, corpus, facts, numbers)
-    if beside.claims is not None:
-        CLAIMS.write(folder, covmis_shape.misinformation(beside.claims, corpus))
-    if beside.splits is not None:
-        DIVIDED.write(folder, beside.splits)
-    if beside.weights is not None:
-        weights_resource([str(name) for name in beside.weights.columns]).write(folder, beside.weights)
-    if beside.pairs is not None:
-        PAIRED.write(folder, beside.pairs)
-    if beside.design is not None:
-        storage.write_text(folder / DESIGN, design.to_json(beside.design))
+        said = people_labels.in_corpus_labels(beside.labels, facts.label_sets)
+        soft = people_labels.soft_labels(said, corpus, numbers.labels)
+        if facts.release.individual_labels:
+            people = people_labels.labels_of_people(beside.labels, corpus, secret=beside.secret)
+    claims = None if beside.claims is None else covmis_shape.misinformation(beside.claims, corpus)
+    return Content(
+        corpus,
+        numbers,
+        people=people,
+        soft=soft,
+        claims=claims,
+        splits=beside.splits,
+        weights=beside.weights,
+        pairs=beside.pairs,
+        design=beside.design,
+    )
+
+
+def write_files(folder: Path, facts: ReleaseFacts, content: Content) -> dict[str, str]:
+    """Write all files of a release but its bundle and checksums; return those that follow from the others, and the facts."""
+    text, corpus = facts.release.text, content.corpus
+    for name in convert.FORMATS:
+        convert.write_corpus(folder / f"corpus.{name}", corpus, text=text)
+    for name, rows in hub_parts(corpus, content.splits).items():
+        convert.write_corpus(folder / HUGGING_FACE / f"{name}.parquet", rows, text=text)
+    tables: list[tuple[Resource, pd.DataFrame | None]] = [
+        (IN_COVMIS_SHAPE, covmis_shape.stance(corpus)),
+        (PEOPLE, content.people),
+        (soft_resource(content.numbers.labels), content.soft),
+        (CLAIMS, content.claims),
+        (DIVIDED, content.splits),
+        (weights_resource([] if content.weights is None else [*content.weights]), content.weights),
+        (PAIRED, content.pairs),
+    ]
+    for resource, cells in tables:
+        if cells is not None:
+            resource.write(folder, cells)
+    if content.people is not None:
+        for path in (folder / PEOPLE.source, folder / HUGGING_FACE / PEOPLE.source):
+            storage.write_bytes(path, _parquet_bytes(content.people, PEOPLE.schema))
+    if content.design is not None:
+        storage.write_text(folder / DESIGN, design.to_json(content.design))
+    texts = _rendered(folder, facts, content.numbers, content.splits) | {FACTS: to_json(facts)}
+    for name, written in texts.items():
+        storage.write_text(folder / name, written)
+    return texts
 
 
 def hub_parts(corpus: pd.DataFrame, divided: pd.DataFrame | None) -> dict[str, pd.DataFrame]:
@@ -218,21 +259,6 @@ def hub_parts(corpus: pd.DataFrame, divided: pd.DataFrame | None) -> dict[str, p
         return {"corpus": corpus}
     part_of = corpus["item_id"].map(divided.set_index("item_id")["part"])
     return {name: corpus[part_of == name].reset_index(drop=True) for name in PARTS if (part_of == name).any()}
-
-
-def _write_labels(
-    folder: Path, beside: Beside, corpus: pd.DataFrame, facts: ReleaseFacts, numbers: Statistics
-) -> None:
-    """Write soft labels, and individual labels unless [release] individual_labels is off."""
-    assert beside.labels is not None
-    said = people_labels.in_corpus_labels(beside.labels, facts.label_sets)
-    soft = people_labels.soft_labels(said, corpus, numbers.labels)
-    soft_resource(numbers.labels).write(folder, soft)
-    if facts.release.individual_labels:
-        rows = people_labels.labels_of_people(beside.labels, corpus, secret=beside.secret)
-        PEOPLE.write(folder, rows)
-        for path in (folder / PEOPLE.source, folder / HUGGING_FACE / PEOPLE.source):
-            storage.write_bytes(path, _parquet_bytes(rows, PEOPLE.schema))
 
 
 def _parquet_bytes(rows: pd.DataFrame, schema: pa.Schema) -> bytes:
@@ -253,10 +279,10 @@ def _first_row(folder: Path) -> dict[str, str]:
         return next(csv.DictReader(file), {})
 
 
-def rendered(
+def _rendered(
     folder: Path, facts: ReleaseFacts, numbers: Statistics, divided: pd.DataFrame | None
 ) -> dict[str, str]:
-    """Return all files of a release that follow from its facts and data files; `covmis verify` compares them."""
+    """Return all files of a release that follow from its facts and data files."""
     lead, title = card.lead(facts, numbers), croissant.safe_name(facts.title)
     told = card.markdown_card(facts, numbers)
     resources = resources_of(folder, facts, numbers.labels)

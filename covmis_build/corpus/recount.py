@@ -1,45 +1,30 @@
-"""Recompute a release from its data files: statistics, card, metadata, agreement, soft labels.
+"""Recompute what a release says of itself: parts, weights, rules, agreement, and all files that follow from others.
 
-Texts, settings and the target population (needed for intervals) are not in it: lengths and intervals are accepted as they
-are. With a package, settings and intervals are compared, too.
+Texts and the target population are not in it: lengths of texts, and without a package the population, are accepted as they are.
 """
 
 from __future__ import annotations
 
-import json
 import math
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from covmis_build import __version__
-from covmis_build.corpus import covmis_shape, people_labels, release_facts
-from covmis_build.corpus.convert import read_corpus
-from covmis_build.corpus.publish import BUNDLE, HUGGING_FACE, STATISTICS, hub_parts, rendered
+from covmis_build.corpus import people_labels, release_facts
+from covmis_build.corpus.again import CLOSE, content_of, differing
+from covmis_build.corpus.publish import BUNDLE
 from covmis_build.corpus.release import LeftOut, rules_of
-from covmis_build.corpus.resources import (
-    ANNOTATIONS,
-    MISINFORMATION,
-    PARTS,
-    SOFT_LABELS,
-    SPLITS,
-    STANCE,
-    WEIGHTS,
-)
-from covmis_build.corpus.statistics import SHARES, statistics
+from covmis_build.corpus.resources import DIVIDED, MISINFORMATION, PARTS
 from covmis_build.errors import CovmisError, counted
 from covmis_build.options import by_people
-from covmis_build.places import FACTS
 from covmis_build.records import independent
-from covmis_build.storage import restored
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     import pandas as pd
 
     from covmis_build.corpus.release_facts import ReleaseFacts
-
-CLOSE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,62 +41,37 @@ class Check:
 
 
 ONE_PART = "every item is in one part"
+WRITTEN_AGAIN = "every byte of every file is what covmis writes of the release's tables and facts"
+TOLD_AGAIN = "the files hold the same rows and numbers"
 
 
-def check_by_recount(folder: Path, corpus: pd.DataFrame) -> list[Check]:
-    """Check everything that can be recomputed from the release itself."""
+def shown(names: Sequence[str], most: int = 5) -> str:
+    """Name the first of these."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def check_by_recount(
+    folder: Path, facts: ReleaseFacts, corpus: pd.DataFrame, *, exactly: bool
+) -> list[Check]:
+    """Check everything that can be recomputed from the release itself; `exactly`: this version wrote it."""
     try:
-        facts = release_facts.from_json((folder / FACTS).read_bytes())
-    except (OSError, ValueError):
-        return []  # a separate check reports this, and repeated items
-    if corpus["item_id"].duplicated().any():
-        return []
-    try:
-        divided = read_beside(folder / f"{SPLITS}.csv")
+        divided = DIVIDED.read(folder)
         if divided is not None and divided["item_id"].duplicated().any():
             return [Check(ONE_PART, passed=False, detail="an item stands twice")]
+        content = content_of(folder, facts, corpus)
+        differ = differing(folder, facts, content, exactly=exactly)
         return [
-            _hub_copy(folder, corpus, divided),
+            Check(WRITTEN_AGAIN if exactly else TOLD_AGAIN, not differ, shown(differ)),
             *_splits(facts, corpus, divided),
-            *_other_shapes(folder, corpus),
-            *_weights(folder, corpus),
+            *_claims(folder, content.claims, corpus),
+            *_weights(content.weights, corpus),
             *_rules(corpus),
             _facts_of_rows(facts, corpus),
-            *_statistics(folder, facts, corpus, divided),
-            *_people(folder, facts, corpus),
+            _shares(content.numbers.shares, corpus),
+            *_people(facts, corpus, content.people),
         ]
-    except (OSError, ValueError, KeyError) as error:
-        return [Check("the files can be read", passed=False, detail=f"{type(error).__name__}: {error}")]
-
-
-def read_beside(path: Path) -> pd.DataFrame | None:
-    """Read a CSV file of a release as text; None if missing."""
-    import pandas as pd
-
-    if not path.is_file():
-        return None
-    rows = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
-    return pd.DataFrame(rows.map(restored))
-
-
-def _hub_copy(folder: Path, corpus: pd.DataFrame, divided: pd.DataFrame | None) -> Check:
-    what = "the Hugging Face copy holds the same rows"
-    wrong, rows = [], 0
-    for name, part in hub_parts(corpus, divided).items():
-        file = folder / HUGGING_FACE / f"{name}.parquet"
-        try:
-            copy = read_corpus(file)
-        except CovmisError as error:
-            return Check(what, passed=False, detail=str(error))
-        rows += len(copy)
-        wrong += [] if copy.equals(part) and _columns(file) == _columns(folder / "corpus.parquet") else [name]
-    return Check(what, not wrong, ", ".join(wrong) or counted(rows, "rows"))
-
-
-def _columns(file: Path) -> list[str]:
-    import pyarrow.parquet as pq
-
-    return list(pq.read_schema(file).names)
+    except (CovmisError, OSError, ValueError, KeyError) as error:
+        return [Check("the files can be read", passed=False, detail=str(error))]
 
 
 def _splits(facts: ReleaseFacts, corpus: pd.DataFrame, divided: pd.DataFrame | None) -> list[Check]:
@@ -133,30 +93,22 @@ def _splits(facts: ReleaseFacts, corpus: pd.DataFrame, divided: pd.DataFrame | N
     ]
 
 
-def _other_shapes(folder: Path, corpus: pd.DataFrame) -> list[Check]:
-    """Check the corpus in COVMis-Stance's format, and its claims."""
-    stance, claims = (read_beside(folder / f"{name}.csv") for name in (STANCE, MISINFORMATION))
-    checks = []
-    if stance is not None:
-        again = covmis_shape.stance(corpus).astype(str)
-        checks.append(
-            Check(f"{STANCE}.csv holds the same rows", stance.equals(again), counted(len(stance), "rows"))
-        )
-    if claims is not None:
-        mine = corpus.drop_duplicates("claim_id").sort_values("claim_id")[["claim_id", "claim"]]
-        same = claims[["mid", "mis"]].to_numpy().tolist() == mine.to_numpy().tolist()
-        detail = counted(len(claims), "rows") + (
-            "" if (folder / BUNDLE).is_file() else "; queries cannot be compared without a bundle"
-        )
-        checks.append(Check(f"{MISINFORMATION}.csv has the corpus' claims", same, detail))
-    return checks
+def _claims(folder: Path, claims: pd.DataFrame | None, corpus: pd.DataFrame) -> list[Check]:
+    """Check the claims of the corpus in COVMis-Stance's format."""
+    if claims is None:
+        return []
+    mine = corpus.drop_duplicates("claim_id").sort_values("claim_id")[["claim_id", "claim"]]
+    same = claims[["mid", "mis"]].to_numpy().tolist() == mine.to_numpy().tolist()
+    detail = counted(len(claims), "rows") + (
+        "" if (folder / BUNDLE).is_file() else "; queries cannot be compared without a bundle"
+    )
+    return [Check(f"{MISINFORMATION}.csv has the corpus' claims", same, detail)]
 
 
-def _weights(folder: Path, corpus: pd.DataFrame) -> list[Check]:
+def _weights(weights: pd.DataFrame | None, corpus: pd.DataFrame) -> list[Check]:
     """Check replicate weights: each replicate omits one claim and multiplies the others by G/(G - 1)."""
     import numpy as np
 
-    weights = read_beside(folder / f"{WEIGHTS}.csv")
     if weights is None:
         return []
     names = list(dict.fromkeys(corpus["claim_id"]))
@@ -207,35 +159,8 @@ def _facts_of_rows(facts: ReleaseFacts, corpus: pd.DataFrame) -> Check:
     )
 
 
-def _statistics(
-    folder: Path, facts: ReleaseFacts, corpus: pd.DataFrame, divided: pd.DataFrame | None
-) -> list[Check]:
-    """Recompute statistics, and rebuild every page and metadata file from them."""
-    import pandas as pd
-
-    try:
-        told = json.loads((folder / STATISTICS).read_bytes())
-        shares = pd.DataFrame(told["shares"], columns=SHARES).fillna({"why": ""})
-        numbers = statistics(corpus, facts.labels.values, shares=shares)
-        lengths = pd.DataFrame(told["lengths"], columns=None if told["lengths"] else numbers.lengths.columns)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        return [Check(f"{STATISTICS} can be read", passed=False, detail=str(error))]
-    numbers = replace(numbers, lengths=lengths)
-    again = json.loads(json.dumps({"title": facts.title, **numbers.to_dict()}))
-    differ = [name for name in again if not _same(again[name], told.get(name))]
-    differ += [f"the share of {label}" for label in _other_shares(shares, corpus)]
-    checks = [Check("statistics are those of the rows", not differ, ", ".join(differ))]
-    what = "card, methods, statistics and metadata are those of the facts and the rows"
-    if facts.version != __version__:
-        return [*checks, Check(what, passed=True, detail=f"not compared: made by covmis {facts.version}")]
-    pages = rendered(folder, facts, numbers, divided) | {FACTS: release_facts.to_json(facts)}
-    theirs = {name: (folder / name).read_text("utf-8") for name in pages if (folder / name).is_file()}
-    wrong = [name for name, text in pages.items() if theirs.get(name) != text]
-    return [*checks, Check(what, not wrong, ", ".join(wrong) or counted(len(pages), "files"))]
-
-
-def _other_shares(shares: pd.DataFrame, corpus: pd.DataFrame) -> list[str]:
-    """Return labels whose estimated share differs from the weights' or (with audited labels) the unweighted one."""
+def _shares(shares: pd.DataFrame, corpus: pd.DataFrame) -> Check:
+    """Check estimated shares against the weights or (with audited labels) without them."""
     import numpy as np
 
     wrong = []
@@ -253,54 +178,17 @@ def _other_shares(shares: pd.DataFrame, corpus: pd.DataFrame) -> list[str]:
             if same and (corrected or math.isclose(weighted, row["share"], abs_tol=CLOSE))
             else [str(row["label"])]
         )
-    return list(dict.fromkeys(wrong))
+    return Check("the shares are those of the rows", not wrong, ", ".join(dict.fromkeys(wrong)))
 
 
-def _same(first: Any, second: Any) -> bool:
-    """True if equal, numbers to nine digits."""
-    if isinstance(first, list) and isinstance(second, list):
-        return len(first) == len(second) and all(map(_same, first, second))
-    if isinstance(first, dict) and isinstance(second, dict):
-        return first.keys() == second.keys() and all(_same(first[name], second[name]) for name in first)
-    if isinstance(first, float) and isinstance(second, int | float):
-        return math.isclose(first, second, rel_tol=CLOSE, abs_tol=CLOSE)
-    return bool(first == second)
-
-
-def _people(folder: Path, facts: ReleaseFacts, corpus: pd.DataFrame) -> list[Check]:
-    """Check individual labels against the corpus, the soft labels and kappa."""
-    import pandas as pd
-
-    labels = own = read_beside(folder / f"{ANNOTATIONS}.csv")
-    if labels is None or own is None:
+def _people(facts: ReleaseFacts, corpus: pd.DataFrame, own: pd.DataFrame | None) -> list[Check]:
+    """Check individual labels, in their rounds' words, against the corpus and kappa."""
+    if own is None:
         return []
-    copies = [pd.read_parquet(place / f"{ANNOTATIONS}.parquet") for place in (folder, folder / HUGGING_FACE)]
-    if [name for name in people_labels.SCHEMA.names if name not in labels]:
-        return [Check("annotations.csv has its columns", passed=False)]
-    gold = corpus.set_index("item_id")
-    wrong = labels.loc[
-        (labels["gold"] != labels["item_id"].map(gold["label"]))
-        | (labels["how"] != labels["item_id"].map(gold["how"])),
-        "item_id",
-    ]
-    labels = people_labels.in_corpus_labels(own, facts.label_sets)
-    people = by_people(labels)
-    contradicted = _contradicted(people, gold)
-    soft = pd.read_csv(folder / f"{SOFT_LABELS}.csv", encoding="utf-8-sig")
-    counted = people_labels.soft_labels(labels, corpus, [name[6:] for name in soft.columns[3:]])
-    same = json.loads(soft.to_json(orient="values")), json.loads(counted.to_json(orient="values"))
-    return [
-        Check(
-            "annotations are the same in their formats",
-            all(own.equals(copy.astype(str)) for copy in copies),
-        ),
-        Check("annotations name the corpus' labels", wrong.empty, ", ".join(wrong.head(5))),
-        Check(
-            "gold labels follow from the annotators' labels", not contradicted, ", ".join(contradicted[:5])
-        ),
-        Check("soft labels are the shares of what people said", _same(*same)),
-        *_kappa(facts, by_people(own)),
-    ]
+    people = by_people(people_labels.in_corpus_labels(own, facts.label_sets))
+    contradicted = _contradicted(people, corpus.set_index("item_id"))
+    what = "gold labels follow from the annotators' labels"
+    return [Check(what, not contradicted, shown(contradicted)), *_kappa(facts, by_people(own))]
 
 
 def _contradicted(labels: pd.DataFrame, gold: pd.DataFrame) -> list[str]:

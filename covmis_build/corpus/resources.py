@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import pyarrow as pa
 
 from covmis_build import records, storage, tables
 from covmis_build.corpus import convert, covmis_shape, people_labels
+from covmis_build.errors import InputError, doubted
 from covmis_build.options import DESIGN_NAMES, KINDS, RANKED
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ TYPES = {"string": "string", "double": "number", "int64": "integer", "bool": "bo
 ANNOTATIONS, SOFT_LABELS, SPLITS = "annotations", "soft_labels", "splits"
 WEIGHTS, PAIRS = "replicate_weights", "pairs_drawn"
 STANCE, MISINFORMATION = "covmis_stance", "misinformation"
+REPLICATE = re.compile(r"weight_[1-9]\d*")
 PARTS = ("train", "dev", "test")
 
 
@@ -54,6 +57,34 @@ class Resource:
         """Write the rows as CSV."""
         cells = rows[self.schema.names].itertuples(index=False)
         storage.write_bytes(folder / f"{self.name}.csv", storage.csv_bytes(self.schema.names, cells))
+
+    def read(self, folder: Path) -> pd.DataFrame | None:
+        """Read the rows, numbers as such; None if the release has no such table."""
+        import pandas as pd
+
+        path = folder / f"{self.name}.csv"
+        cells = read_cells(path)
+        if cells is None:
+            return None
+        if lacking := [name for name in self.schema.names if name not in cells]:
+            raise InputError(f"lacks the columns {', '.join(lacking)}", file=path, remedy="Fetch it again")
+        kinds = {"string": str, "number": float, "integer": int}
+        with doubted(path):
+            columns = {name: [*map(kinds[self.type_of(name)], cells[name])] for name in self.schema.names}
+        return pd.DataFrame(columns)
+
+
+def read_cells(path: Path) -> pd.DataFrame | None:
+    """Read a CSV file of a release as text; None if missing."""
+    import pandas as pd
+
+    if not path.is_file():
+        return None
+    with doubted(path):
+        rows = pd.read_csv(
+            path, dtype=str, keep_default_na=False, encoding="utf-8-sig", encoding_errors="surrogatepass"
+        )
+    return pd.DataFrame(rows.map(storage.restored))
 
 
 PEOPLE = Resource(
@@ -137,7 +168,7 @@ def weights_resource(columns: Sequence[str]) -> Resource:
         "weight": "the corpus' weight",
     }
     told = {name: words for name, words in told.items() if name in columns or not columns}
-    numbers = [name for name in columns if name not in told]
+    numbers = sorted({name for name in columns if REPLICATE.fullmatch(name)}, key=lambda name: int(name[7:]))
     chances = [name for name in told if name in {"weight", "cell_variance", "cell_variance_of_posts"}]
     types = [(name, pa.string()) for name in told if name not in chances]
     types += [(name, pa.float64()) for name in (*chances, *numbers)]
@@ -150,15 +181,21 @@ def weights_resource(columns: Sequence[str]) -> Resource:
     )
 
 
+def weights_of_release(folder: Path) -> Resource:
+    """Describe the replicate weights of this release."""
+    path = folder / f"{WEIGHTS}.csv"
+    if not path.is_file():
+        return weights_resource([])
+    return weights_resource(path.read_text("utf-8-sig").split("\n", 1)[0].strip().split(","))
+
+
 def resources_of(folder: Path, facts: ReleaseFacts, labels: Sequence[str]) -> list[Resource]:
     """Return the tables of this release."""
-    weights = folder / f"{WEIGHTS}.csv"
-    header = weights.read_text("utf-8-sig").split("\n", 1)[0].strip().split(",") if weights.is_file() else []
     beside = [
         PEOPLE,
         soft_resource(labels),
         DIVIDED,
-        weights_resource(header),
+        weights_of_release(folder),
         PAIRED,
         IN_COVMIS_SHAPE,
         CLAIMS,

@@ -37,7 +37,7 @@ from covmis_build.corpus.publish import (
     data_hashes,
     release_hashes,
 )
-from covmis_build.corpus.recount import Check, check_by_recount
+from covmis_build.corpus.recount import Check, check_by_recount, shown
 from covmis_build.corpus.release_facts import from_json
 from covmis_build.corpus.signature import SIGNATURE
 from covmis_build.errors import CovmisError, InputError, counted, doubted
@@ -93,30 +93,23 @@ def check_release(folder: Path, signers: Path | None = None, authorities: Path |
     plain = "".join(f"{digest}  {name}\n" for name, digest in sorted(listed.items()))
     lacking = sorted({*ALWAYS, FACTS} - there) if (folder / FACTS).is_file() else []
     checks = [
-        Check("files are as they were released", not wrong, _names(wrong) or counted(len(listed), "files")),
+        Check("files are as they were released", not wrong, shown(wrong) or counted(len(listed), "files")),
         Check(
             f"{CHECKSUMS} names each of them once, and nothing else",
             {*listed} == known and sums.read_bytes() == plain.encode(),
         ),
-        Check("there are no other files and folders", not extra, _names(extra)),
-        Check("no file that every release has is missing", not lacking, _names(lacking)),
+        Check("there are no other files and folders", not extra, shown(extra)),
+        Check("no file that every release has is missing", not lacking, shown(lacking)),
     ]
     if signers is not None or (folder / SIGNATURE).is_file():
         signed = (folder / SIGNATURE).is_file()
         passed, detail = signature.checked(folder, signers) if signed else (False, "there is none")
         checks.append(Check("the checksums are signed", passed, detail))
-    corpora = {}
-    for name in FORMATS:
-        try:
-            corpora[name] = read_corpus(folder / f"corpus.{name}")
-        except CovmisError as error:
-            checks.append(Check(f"corpus.{name} can be read", passed=False, detail=str(error)))
-    differ = [name for name, corpus in corpora.items() if not corpus.equals(next(iter(corpora.values())))]
-    checks.append(Check("the formats hold the same rows", not differ, _names(differ)))
-    if not corpora:
-        return checks
-    corpus = next(iter(corpora.values()))
-    return checks + check_corpus(corpus) + _check_root(folder, authorities) + check_by_recount(folder, corpus)
+    try:
+        corpus = read_corpus(folder / "corpus.parquet")
+    except CovmisError as error:
+        return [*checks, Check("the corpus can be read", passed=False, detail=str(error))]
+    return checks + check_corpus(corpus) + _check_files(folder, corpus, authorities)
 
 
 def check_corpus(corpus: pd.DataFrame) -> list[Check]:
@@ -137,7 +130,7 @@ def check_corpus(corpus: pd.DataFrame) -> list[Check]:
         Check(
             what,
             not wrong.any(),
-            _names(corpus.loc[wrong.astype(bool), "item_id"].tolist()) or counted(len(corpus), "rows"),
+            shown(corpus.loc[wrong.astype(bool), "item_id"].tolist()) or counted(len(corpus), "rows"),
         )
         for what, wrong in rows.items()
     ]
@@ -170,15 +163,14 @@ def _root_of_files(folder: Path, facts: ReleaseFacts) -> tuple[str, list[str], s
     return root, [], EVERY_BYTE
 
 
-def _check_root(folder: Path, authorities: Path | None) -> list[Check]:
-    """Check the root hash in facts and card against the files, and its time stamp."""
-    if not (folder / FACTS).is_file() and not any(
-        (folder / name).exists() for name in (CRATE, "datapackage.json")
-    ):
-        told = "a release of the first form; it cannot show that a seal was removed"
-        return [Check("there is no root hash", passed=True, detail=told)]
+def _check_files(folder: Path, corpus: pd.DataFrame, authorities: Path | None) -> list[Check]:
+    """Check the files against the facts: root hash, its time stamp, and all that can be made again."""
     if not (folder / FACTS).is_file():
-        return [Check(f"{FACTS} is there", passed=False, detail="without it nothing can be counted again")]
+        first_form = not any((folder / name).exists() for name in (CRATE, "datapackage.json"))
+        told = "a release of the first form; it cannot show that a seal was removed"
+        no_root = Check("there is no root hash", passed=True, detail=told)
+        lacking = Check(f"{FACTS} is there", passed=False, detail="without it nothing can be counted again")
+        return [_check_formats(folder, corpus), no_root if first_form else lacking]
     try:
         facts = from_json((folder / FACTS).read_bytes())
     except ValueError as error:
@@ -187,7 +179,7 @@ def _check_root(folder: Path, authorities: Path | None) -> list[Check]:
     root, differ, covers = _root_of_files(folder, facts)
     card = folder / "card.md"
     named = facts.root == root and card.is_file() and f"`{root}`" in card.read_text("utf-8", "replace")
-    told = _names(differ) or f"the files have {root}; {FACTS} names {facts.root or 'none'}"
+    told = shown(differ) or f"the files have {root}; {FACTS} names {facts.root or 'none'}"
     return [
         Check(
             "it was made by a version that is known",
@@ -200,7 +192,14 @@ def _check_root(folder: Path, authorities: Path | None) -> list[Check]:
             f"{root}, {facts.sealed_rounds}; {covers}" if named and not differ else told,
         ),
         *_check_stamp(folder, root, authorities),
+        *check_by_recount(folder, facts, corpus, exactly=facts.version not in EARLIER),
     ]
+
+
+def _check_formats(folder: Path, corpus: pd.DataFrame) -> Check:
+    """Check whether all formats hold the same rows."""
+    differ = [name for name in FORMATS if not read_corpus(folder / f"corpus.{name}").equals(corpus)]
+    return Check("the formats hold the same rows", not differ, shown(differ))
 
 
 def _check_stamp(folder: Path, root: str, authorities: Path | None) -> list[Check]:
@@ -250,7 +249,7 @@ def check_cited(folder: Path, root: str, paper: Path | None) -> list[Check]:
             Check(
                 "the root hash is the given one",
                 root.strip().lower() == own and not differ,
-                _names(differ) or own,
+                shown(differ) or own,
             )
         )
     if paper is not None:
@@ -266,17 +265,17 @@ def check_bundle(manifest: Manifest, files: Mapping[str, bytes]) -> list[Check]:
         Check(
             "files are as they were bundled",
             not wrong,
-            _names(wrong) or counted(len(manifest.files), "files"),
+            shown(wrong) or counted(len(manifest.files), "files"),
         )
     ]
     needed = (STUDY_TOML, CORPUS) if manifest.format == FIRST else (STUDY_TOML, CORPUS, BUNDLED_FACTS)
     lacking = [name for name in needed if name not in files]
     if lacking:
-        checks.append(Check("settings, facts and corpus are there", passed=False, detail=_names(lacking)))
+        checks.append(Check("settings, facts and corpus are there", passed=False, detail=shown(lacking)))
     if wrong or lacking:
         return checks
     items, texts = _frozen(files)
-    checks.append(Check("rounds hold no text of a post", not texts, _names(texts)))
+    checks.append(Check("rounds hold no text of a post", not texts, shown(texts)))
     corpus = bundled_corpus(files)
     strangers = sorted(set(corpus["item_id"]) - set(items))
     leaked = corpus["text"].notna().any()
@@ -286,9 +285,9 @@ def check_bundle(manifest: Manifest, files: Mapping[str, bytes]) -> list[Check]:
     return [
         *checks,
         Check("the corpus holds no text", not leaked),
-        Check("every row of the corpus was frozen in a round", not strangers, _names(strangers)),
-        Check("no purged post is in the corpus", not back, _names(back)),
-        Check("every purged post was frozen in a round", not unknown, _names(unknown)),
+        Check("every row of the corpus was frozen in a round", not strangers, shown(strangers)),
+        Check("no purged post is in the corpus", not back, shown(back)),
+        Check("every purged post was frozen in a round", not unknown, shown(unknown)),
         *check_corpus(corpus),
     ]
 
@@ -340,7 +339,3 @@ def _digest(path: Path) -> str:
         return "missing"
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _names(names: list[str], most: int = 5) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

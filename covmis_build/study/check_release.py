@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from covmis_build.annotation import round_folder
 from covmis_build.annotation.round_folder import RoundKind
 from covmis_build.annotation.seal import verify_chain
+from covmis_build.corpus.again import CLOSE
 from covmis_build.corpus.convert import read_corpus
 from covmis_build.corpus.deposit import IDS_ONLY, ReleaseCheck, release_checks
 from covmis_build.corpus.phrases import listed
-from covmis_build.corpus.recount import CLOSE
 from covmis_build.corpus.release import left_out
 from covmis_build.corpus.release_facts import from_json
 from covmis_build.errors import CovmisError, InputError, counted

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from covmis_build.corpus.convert import corpus_file, read_corpus
 from covmis_build.corpus.design import Drawn, posts_of, read_design
 from covmis_build.corpus.people_labels import in_corpus_labels
-from covmis_build.corpus.recount import read_beside
 from covmis_build.corpus.release_facts import from_json
-from covmis_build.corpus.resources import ANNOTATIONS
+from covmis_build.corpus.resources import PEOPLE
 from covmis_build.errors import InputError
 from covmis_build.estimation.differences import BEFORE, FROM, compared_parts
 from covmis_build.estimation.label_error import answers_table
@@ -114,7 +113,7 @@ def _unknown(frame: pd.DataFrame, facts: ReleaseFacts | None, drawn: Drawn | Non
 
 def _answers(folder: Path, facts: ReleaseFacts | None) -> pd.DataFrame | None:
     """Return people's independent labels in the corpus's labels; None if the release has none."""
-    said = read_beside(folder / f"{ANNOTATIONS}.csv")
+    said = PEOPLE.read(folder)
     if said is None or facts is None:
         return None
     rows = independent(by_people(in_corpus_labels(said, facts.label_sets)))

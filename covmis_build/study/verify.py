@@ -17,6 +17,7 @@ from covmis_build.annotation.round_folder import RoundKind, all_rounds, guidelin
 from covmis_build.annotation.seal import verify_chain
 from covmis_build.children import in_child
 from covmis_build.claims.lists import read_claims
+from covmis_build.corpus.again import CLOSE
 from covmis_build.corpus.bundle import (
     FACTS,
     FIRST,
@@ -31,10 +32,10 @@ from covmis_build.corpus.convert import read_corpus
 from covmis_build.corpus.covmis_shape import misinformation
 from covmis_build.corpus.design import read_design, timeless
 from covmis_build.corpus.publish import BUNDLE, STATISTICS
-from covmis_build.corpus.recount import CLOSE, Check, read_beside
+from covmis_build.corpus.recount import Check
 from covmis_build.corpus.release import make_corpus, with_weights
 from covmis_build.corpus.release_facts import from_json
-from covmis_build.corpus.resources import MISINFORMATION, PAIRS, SPLITS, WEIGHTS
+from covmis_build.corpus.resources import MISINFORMATION, PAIRS, SPLITS, WEIGHTS, read_cells
 from covmis_build.corpus.verify import (
     bundled_corpus,
     check_bundle,
@@ -485,7 +486,7 @@ def _check_beside(
         beside[WEIGHTS] = weights.assign(**told)
     if "claims" in built:
         beside[MISINFORMATION] = misinformation(built["claims"], corpus)
-    divided = read_beside(release / f"{SPLITS}.csv")
+    divided = read_cells(release / f"{SPLITS}.csv")
     asked = today.release.splits
     if divided is not None and len(divided) == len(corpus) and asked:
         scheme = "chronological" if asked.scheme == "chronological" else "grouped"
@@ -499,7 +500,7 @@ def _check_beside(
             fractions=asked.fractions,
         )
     return [
-        Check(f"{name}.csv is what the bundle gives", _same_table(read_beside(release / f"{name}.csv"), rows))
+        Check(f"{name}.csv is what the bundle gives", _same_table(read_cells(release / f"{name}.csv"), rows))
         for name, rows in beside.items()
     ]
 
