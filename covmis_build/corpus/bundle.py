@@ -22,6 +22,8 @@ import msgspec
 from covmis_build import storage
 from covmis_build.anchors import OF_SEAL
 from covmis_build.children import in_child
+from covmis_build.corpus.parquet_form import is_plain
+from covmis_build.corpus.release_facts import from_json, to_json, without_root
 from covmis_build.errors import InputError, doubted
 from covmis_build.files import frames
 from covmis_build.settings import read_settings, settings_toml, shareable
@@ -38,14 +40,15 @@ FORMAT, SECOND, FIRST = 3, 2, 1
 MANIFEST = "manifest.json"
 STUDY_TOML, FORM = "study.toml", "annotation/label_config.xml"
 CORPUS, FACTS = "data/release/corpus.parquet", "data/release/facts.json"
+GUIDELINE, SUMMARY = "annotation/guideline.md", "annotation/rounds/summary.json"
 TABLES = ("claims", "queries", "hits", "items", "dropped", "sample")
 """Tables of data/build with ids, numbers and the claims' own words, never those of a post."""
 LEDGER = "data/build/ledger.jsonl"
 PLAIN = (
     "queries/claims.csv",
-    "annotation/guideline.md",
+    GUIDELINE,
     FORM,
-    "annotation/rounds/summary.json",
+    SUMMARY,
     "annotation/rounds/draws.parquet",
 )
 ROUND_FILES = (
@@ -62,6 +65,7 @@ SEALED_FILES = ("guideline.md", "decisions.parquet", "report.json", "seal.json",
 """Files that a reopened round keeps from an earlier seal."""
 ROUND_TABLES = ("items.parquet", "labels.parquet", "decisions.parquet")
 """Tables of a round, which are included without texts and remarks."""
+TABLES_OF_ROUNDS = {"items": "frozen", "decisions": "gold"}
 LARGEST, MOST_FILES, RATIO, ROOM = 1 << 30, 10_000, 20, 64 << 20
 """Limits of a package: bytes, files, and how many times its size it may unpack to if that is more than ROOM."""
 MEMORY = 4 << 30
@@ -69,6 +73,8 @@ MEMORY = 4 << 30
 ENTRY, HEADER = b"PK\x01\x02", 30
 """Begin of an entry of a zip's directory; bytes of a file's header in it."""
 EARLIEST = (1980, 1, 1, 0, 0, 0)
+TOLD = ("items_with_two_labels", "kappa")
+"""What packages have of the agreement over all rounds."""
 EMPTY_TEXTS = ("text", "quoted", "parent", "salt")
 EMPTY_LISTS = ("cards", "media")
 
@@ -143,9 +149,57 @@ def bundle_files(
         if len(decisions):
             files[f"{place}/decisions.parquet"] = _parquet(decisions, "gold")
         files[f"{place}/items.parquet"] = _like(folder / place / "items.parquet", _without_texts(items))
+    used = guidelines_in(files)
+    if used and GUIDELINE not in files:
+        files[GUIDELINE] = files[used[-1]]
     files[CORPUS] = _parquet(corpus.assign(text=None), "corpus")
     files[FACTS] = facts
-    return files
+    return {name: in_one_form(name, data, files) for name, data in files.items()}
+
+
+def guidelines_in(files: Collection[str]) -> list[str]:
+    """Return the guidelines of the package's rounds, by name."""
+    return sorted(name for name in files if re.fullmatch(f"{ROUND}/guideline.md", name))
+
+
+def in_one_form(name: str, data: bytes, files: Collection[str]) -> bytes:
+    """Return a file as packages have it, in which one content has one form. Tables and people's own texts are as they are.
+
+    Of the agreement over all rounds packages have what the card tells: the rest follows from the labels.
+    """
+    if name == STUDY_TOML:
+        return settings_toml(shareable(bundled_settings({name: data}, Path(name)))[0]).encode()
+    with doubted(name):
+        if name == FACTS:
+            return without_root(to_json(from_json(data)).encode())
+        if name.endswith("/sent.jsonl"):
+            lines = {
+                msgspec.json.encode(msgspec.json.decode(line), order="sorted") for line in data.splitlines()
+            }
+            return b"".join(line + b"\n" for line in sorted(lines))
+        sealed = f"{name.rpartition('/')[0]}/seal.json" in files  # a seal has the hash of the report's bytes
+        if not name.endswith(("/round.json", "/seal.json", SUMMARY)) and (
+            sealed or not name.endswith("/report.json")
+        ):
+            return data
+        content = json.loads(data)
+        if name == SUMMARY:
+            content = {key: content.get(key) for key in TOLD}
+    return (json.dumps(content, ensure_ascii=False, indent=1, sort_keys=True) + "\n").encode()
+
+
+def not_in_one_form(manifest: Manifest, files: Mapping[str, bytes]) -> list[str]:
+    """Return the files of a package that covmis would have written otherwise, or with something less."""
+    tree = hash_tree(**msgspec.structs.asdict(manifest))
+    odd = [] if files[MANIFEST] == tree else [MANIFEST]
+    for name, data in files.items():
+        if name.endswith(".parquet"):
+            stem = Path(name).stem
+            table = stem if name.startswith("data/") else TABLES_OF_ROUNDS.get(stem, stem)
+            odd += [] if is_plain(data, table) else [name]
+        elif in_one_form(name, data, files) != data:
+            odd.append(name)
+    return odd
 
 
 def make_bundle(

@@ -244,7 +244,7 @@ def write_files(folder: Path, facts: ReleaseFacts, content: Content) -> dict[str
             resource.write(folder, cells)
     if content.people is not None:
         for path in (folder / PEOPLE.source, folder / HUGGING_FACE / PEOPLE.source):
-            storage.write_bytes(path, _parquet_bytes(content.people, PEOPLE.schema))
+            storage.write_bytes(path, parquet_bytes(content.people, PEOPLE.schema))
     if content.design is not None:
         storage.write_text(folder / DESIGN, design.to_json(content.design))
     texts = _rendered(folder, facts, content.numbers, content.splits) | {FACTS: to_json(facts)}
@@ -261,7 +261,8 @@ def hub_parts(corpus: pd.DataFrame, divided: pd.DataFrame | None) -> dict[str, p
     return {name: corpus[part_of == name].reset_index(drop=True) for name in PARTS if (part_of == name).any()}
 
 
-def _parquet_bytes(rows: pd.DataFrame, schema: pa.Schema) -> bytes:
+def parquet_bytes(rows: pd.DataFrame, schema: pa.Schema) -> bytes:
+    """Return these rows as a Parquet file."""
     import io
 
     import pyarrow as pa

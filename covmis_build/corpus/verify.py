@@ -18,11 +18,14 @@ from covmis_build.corpus.bundle import (
     EMPTY_TEXTS,
     FIRST,
     FORMAT,
+    GUIDELINE,
     LARGEST,
     MANIFEST,
     STUDY_TOML,
     differing,
+    guidelines_in,
     hash_tree,
+    not_in_one_form,
     read_bundle,
     root_of,
 )
@@ -268,12 +271,19 @@ def check_bundle(manifest: Manifest, files: Mapping[str, bytes]) -> list[Check]:
             shown(wrong) or counted(len(manifest.files), "files"),
         )
     ]
-    needed = (STUDY_TOML, CORPUS) if manifest.format == FIRST else (STUDY_TOML, CORPUS, BUNDLED_FACTS)
+    needed = [STUDY_TOML, CORPUS]
+    needed += [BUNDLED_FACTS] if manifest.format > FIRST else []
+    needed += [GUIDELINE] if manifest.format == FORMAT and guidelines_in(files) else []
     lacking = [name for name in needed if name not in files]
     if lacking:
-        checks.append(Check("settings, facts and corpus are there", passed=False, detail=shown(lacking)))
+        checks.append(
+            Check("settings, guideline, facts and corpus are there", passed=False, detail=shown(lacking))
+        )
     if wrong or lacking:
         return checks
+    if manifest.format == FORMAT:
+        odd = not_in_one_form(manifest, files)
+        checks.append(Check("each of them is as covmis writes it", not odd, shown(odd)))
     items, texts = _frozen(files)
     checks.append(Check("rounds hold no text of a post", not texts, shown(texts)))
     corpus = bundled_corpus(files)

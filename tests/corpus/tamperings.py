@@ -19,9 +19,9 @@ from covmis_build.annotation.json_records import own_hash
 from covmis_build.corpus import bundle, covmis_shape
 from covmis_build.corpus.bundle import hash_tree, root_of
 from covmis_build.corpus.convert import read_corpus, write_corpus
-from covmis_build.corpus.publish import BUNDLE, hub_parts, release_hashes
+from covmis_build.corpus.publish import BUNDLE, hub_parts, parquet_bytes, release_hashes
 from covmis_build.corpus.release_facts import from_json, without_root
-from covmis_build.corpus.resources import IN_COVMIS_SHAPE
+from covmis_build.corpus.resources import IN_COVMIS_SHAPE, PEOPLE
 from covmis_build.corpus.verify import check_release
 from covmis_build.errors import CovmisError, InputError
 from covmis_build.places import CHECKSUMS, FACTS
@@ -149,9 +149,9 @@ def in_facts(change):
 def in_annotations(change):
     def tamper(folder):
         rows = change(pd.read_parquet(folder / "annotations.parquet"))
-        rows.to_csv(folder / "annotations.csv", index=False, encoding="utf-8-sig")
+        PEOPLE.write(folder, rows)
         for place in (folder, folder / "huggingface"):
-            rows.to_parquet(place / "annotations.parquet", index=False)
+            (place / "annotations.parquet").write_bytes(parquet_bytes(rows, PEOPLE.schema))
 
     return tamper
 
@@ -213,7 +213,7 @@ def in_bundle(change):
         manifest["files"] = {
             name: hashlib.sha256(data).hexdigest() for name, data in files.items() if name != "manifest.json"
         }
-        files["manifest.json"] = json.dumps(manifest).encode()
+        files["manifest.json"] = hash_tree(**manifest)
         packed(folder / BUNDLE, files)
 
     return tamper
@@ -241,7 +241,7 @@ def in_manifest(change):
     def tamper(files):
         manifest = json.loads(files[bundle.MANIFEST])
         change(manifest)
-        files[bundle.MANIFEST] = json.dumps(manifest).encode()
+        files[bundle.MANIFEST] = hash_tree(**manifest)
 
     return in_bundle(tamper)
 
@@ -288,7 +288,7 @@ def opened_earlier(files):
     about = json.loads(files[name])
     about["opened_at"] = about["opened_at"].replace("2026", "2020", 1)
     about["sha256"] = own_hash(about, "sha256")
-    files[name] = json.dumps(about).encode()
+    files[name] = (json.dumps(about, ensure_ascii=False, indent=1, sort_keys=True) + "\n").encode()
 
 
 TAMPERINGS = {
