@@ -91,6 +91,20 @@ def beside_corpus(rows: pd.DataFrame, corpus: pd.DataFrame) -> pd.DataFrame:
     return kept
 
 
+def by_person(rows: pd.DataFrame) -> list[list[tuple[str, ...]]]:
+    """Return what each person said, in an order that does not depend on their codes in a release."""
+    told = (
+        rows[[name for name in SCHEMA.names if name not in {"annotation_id", "annotator"}]]
+        .fillna("")
+        .astype(str)
+    )
+    open_codes = [code if code == TOGETHER or is_machine(code) else "" for code in rows["annotator"]]
+    told = told.assign(annotator=open_codes)
+    return sorted(
+        sorted(part.itertuples(index=False, name=None)) for _, part in told.groupby(rows["annotator"])
+    )
+
+
 def in_corpus_labels(labels: pd.DataFrame, label_sets: Mapping[str, Mapping[str, str]]) -> pd.DataFrame:
     """Return people's labels with the corpus's in place of their round's own; `label_sets` as in facts.json."""
     if not label_sets:

@@ -96,7 +96,7 @@ def statistics(
         per_month=_crossed(frame, "month", sorted(set(frame["month"])), names, total=False),
         lengths=_lengths(frame, texts, names),
         weights=_weights(frame),
-        shares=pd.DataFrame(columns=SHARES) if shares is None else _of_the_pool(shares),
+        shares=pd.DataFrame(columns=SHARES) if shares is None else of_the_pool(shares),
     )
 
 
@@ -179,7 +179,7 @@ SHARES = [
 ]  # fmt: skip
 
 
-def _of_the_pool(shares: pd.DataFrame) -> pd.DataFrame:
+def of_the_pool(shares: pd.DataFrame) -> pd.DataFrame:
     """Return the population's shares, with the same types whether computed or read from statistics.json."""
     whole = shares[shares["scope"] == "pool"] if "scope" in shares else shares
     whole = whole.reindex(columns=SHARES).reset_index(drop=True)

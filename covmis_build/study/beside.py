@@ -46,7 +46,7 @@ def beside_corpus(
     `governed` are the settings used for the rounds, `cells` those of known size (`Estimates.weights`), `drawn` the posts that the
     labelled ones represent.
     """
-    labels, secret = _labels_of_people(now)
+    labels, secret = current_labels(now)
     counted = frozen[~frozen["pilot"].astype(bool)].drop_duplicates("item_id").set_index("item_id")
     texts = counted["text"].reindex(corpus["item_id"]).fillna("").tolist()
     divided, parts = divide(study.settings, corpus, texts, _owners(study, corpus))
@@ -55,7 +55,7 @@ def beside_corpus(
     return Beside(labels, secret, claims, divided, weights, pairs, drawn), parts
 
 
-def _labels_of_people(now: Newest) -> tuple[pd.DataFrame, str]:
+def current_labels(now: Newest) -> tuple[pd.DataFrame, str]:
     """Return the newest labels of the rounds that count, in their own words, with the salts that are only in the study."""
     counted = [(each.items, each.labels) for each in now.rounds]
     labels = [usable(labels, items) for items, labels in counted] or [tables.empty("labels")]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +16,7 @@ from covmis_build.annotation.round_folder import RoundKind, all_rounds, guidelin
 from covmis_build.annotation.seal import verify_chain
 from covmis_build.children import in_child
 from covmis_build.claims.lists import read_claims
-from covmis_build.corpus.again import CLOSE
+from covmis_build.corpus.again import same
 from covmis_build.corpus.bundle import (
     FACTS,
     FIRST,
@@ -31,12 +30,15 @@ from covmis_build.corpus.bundle import (
 from covmis_build.corpus.convert import read_corpus
 from covmis_build.corpus.covmis_shape import misinformation
 from covmis_build.corpus.design import read_design, timeless
+from covmis_build.corpus.people_labels import by_person, labels_of_people
 from covmis_build.corpus.publish import BUNDLE, STATISTICS
 from covmis_build.corpus.recount import Check
 from covmis_build.corpus.release import make_corpus, with_weights
-from covmis_build.corpus.release_facts import from_json
-from covmis_build.corpus.resources import MISINFORMATION, PAIRS, SPLITS, WEIGHTS, read_cells
+from covmis_build.corpus.release_facts import from_json, without_root
+from covmis_build.corpus.resources import MISINFORMATION, PAIRS, PEOPLE, SPLITS, WEIGHTS, read_cells
+from covmis_build.corpus.statistics import of_the_pool
 from covmis_build.corpus.verify import (
+    EARLIER,
     bundled_corpus,
     check_bundle,
     check_cited,
@@ -52,10 +54,10 @@ from covmis_build.options import RANKED, Release
 from covmis_build.places import CHECKSUMS, DESIGN, Places
 from covmis_build.places import FACTS as RELEASE_FACTS
 from covmis_build.queries.build import build_queries
-from covmis_build.records import Estimand
 from covmis_build.report.result import Result
+from covmis_build.report.terminal import plain
 from covmis_build.sampling import draw
-from covmis_build.study.beside import weights_of
+from covmis_build.study.beside import current_labels, weights_of
 from covmis_build.study.estimate import as_drawn, design_of_frame, figures_of
 from covmis_build.study.estimate_corpus import estimate_corpus
 from covmis_build.study.population import Population, frame_of
@@ -70,6 +72,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from covmis_build.annotation.newest import Newest
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.corpus.bundle import Manifest
     from covmis_build.corpus.design import Drawn
@@ -274,6 +277,9 @@ def _check_rounds(
         if release is not None:
             corpora["the corpus"] = read_corpus(release / "corpus.parquet").assign(text=None)
             if FACTS in files:
+                own = files[FACTS] == without_root((release / RELEASE_FACTS).read_bytes())
+                checks.append(Check("the bundle's facts are those of the release", own))
+                checks += _check_people(release, corpora["the corpus"], now, facts)
                 checks += _check_beside(
                     release, corpora["the corpus"], as_sampled, built, today, settings, figures
                 )
@@ -336,17 +342,12 @@ def _check_design(release: Path, again: Drawn) -> Check:
 def _check_estimates(release: Path, again: Estimates) -> Check:
     """Check whether a release's estimates follow from its rounds and its package's target population, or from itself."""
     told = json.loads((release / STATISTICS).read_bytes())["shares"]
-    whole = again.shares[again.shares["scope"] == "pool"]
-    keys = {(Estimand(row["estimand"]), row["label"]): row for row in whole.to_dict("records")}
-    wrong = []
-    for row in told:
-        made = keys.get((Estimand(row["estimand"]), row["label"]), {})
-        cells = [(row[name], made.get(name, math.nan)) for name in ("share", "low", "high")]
-        same = all(
-            math.isnan(now) if then is None else math.isclose(then, now, rel_tol=CLOSE, abs_tol=CLOSE)
-            for then, now in cells
-        )
-        wrong += [] if same else [f"{row['label']} ({row['estimand']})"]
+    keys = {(row["estimand"], row["label"]): row for row in plain(of_the_pool(again.shares))}
+    wrong = [
+        f"{row['label']} ({row['estimand']})"
+        for row in told
+        if not same(keys.get((row["estimand"], row["label"])), row)
+    ]
     return Check("the estimates follow from the labels and the draw", not wrong, ", ".join(wrong))
 
 
@@ -456,6 +457,19 @@ def _check_sample(
     ranked = len(built["sample"]) - len(told)
     left_out = f"; {ranked:,} ranked ones not compared" if ranked else ""
     return [*checks, Check(what, same, f"{len(told):,} items{left_out}")]
+
+
+def _check_people(release: Path, corpus: pd.DataFrame, now: Newest, facts: ReleaseFacts) -> list[Check]:
+    """Check the labels of single people against the rounds; their codes are drawn for each release."""
+    if facts.version in EARLIER:
+        return []
+    told = PEOPLE.read(release)
+    labels, _ = current_labels(now)
+    wanted = labels_of_people(labels, corpus, secret="")
+    same_labels = facts.release.individual_labels if told is not None else not facts.release.individual_labels
+    if told is not None and same_labels:
+        same_labels = by_person(told) == by_person(wanted)
+    return [Check("annotations.csv has what the rounds have", same_labels)]
 
 
 IN_WEIGHTS = {"design": "design", "rule": "automatic_label", "p_audit": "p_audit"}
