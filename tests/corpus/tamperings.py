@@ -474,15 +474,19 @@ def at_once():
         yield
 
 
-def first_failed(folder) -> list[str]:
+def first_failed(folder, *, bundle_first=False) -> list[str]:
     """What `covmis verify` says first that is wrong: of the release by itself, or of its bundle."""
+    parts = [
+        check_release,
+        *([lambda folder: of_bundle(folder / BUNDLE, folder)] if (folder / BUNDLE).is_file() else []),
+    ]
     try:
-        checks = check_release(folder)
-        if all(check.passed for check in checks) and (folder / BUNDLE).is_file():
-            checks = of_bundle(folder / BUNDLE, folder)
+        for part in reversed(parts) if bundle_first else parts:
+            if wrong := [check.what for check in part(folder) if not check.passed]:
+                return wrong
     except CovmisError as error:  # refused in one line is noticed, too
         return [str(error)]
-    return [check.what for check in checks if not check.passed]
+    return []
 
 
 OFTEN = {
