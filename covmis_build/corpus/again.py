@@ -77,14 +77,14 @@ def differing(folder: Path, facts: ReleaseFacts, content: Content, *, exactly: b
     with tempfile.TemporaryDirectory() as scratch:
         again = Path(scratch)
         write_files(again, facts, content)
-        made, there = (_files(each) for each in (again, folder))
+        written, there = (_files(each) for each in (again, folder))
         if not exactly:
-            made = {name for name in made if name.endswith((".csv", ".jsonl", ".parquet", STATISTICS))}
-            there &= made
+            written = {name for name in written if name.endswith((".csv", ".jsonl", ".parquet", STATISTICS))}
+            there &= written
         alike = _is_alike if exactly else _tells_the_same
         return sorted(
-            name for name in made | there
-            if name not in made or name not in there or not alike(folder / name, again / name)
+            name for name in written | there
+            if name not in written or name not in there or not alike(folder / name, again / name)
         )  # fmt: skip
 
 

@@ -73,8 +73,6 @@ MEMORY = 4 << 30
 ENTRY, HEADER = b"PK\x01\x02", 30
 """Begin of an entry of a zip's directory; bytes of a file's header in it."""
 EARLIEST = (1980, 1, 1, 0, 0, 0)
-TOLD = ("items_with_two_labels", "kappa")
-"""What packages have of the agreement over all rounds."""
 EMPTY_TEXTS = ("text", "quoted", "parent", "salt")
 EMPTY_LISTS = ("cards", "media")
 
@@ -184,8 +182,20 @@ def in_one_form(name: str, data: bytes, files: Collection[str]) -> bytes:
             return data
         content = json.loads(data)
         if name == SUMMARY:
-            content = {key: content.get(key) for key in TOLD}
+            content = _told(content)
     return (json.dumps(content, ensure_ascii=False, indent=1, sort_keys=True) + "\n").encode()
+
+
+def _told(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the card has of the agreement over all rounds."""
+    from covmis_build.stats.agreement import Figure
+
+    kappa = summary.get("kappa")
+    if kappa:
+        figure = msgspec.convert(kappa, Figure)
+        ends = ("low", "high") if figure.low_by_claims is None else ("low_by_claims", "high_by_claims")
+        kappa = {name: getattr(figure, name) for name in ("name", "value", *ends)}
+    return {"items_with_two_labels": summary.get("items_with_two_labels"), "kappa": kappa or None}
 
 
 def not_in_one_form(manifest: Manifest, files: Mapping[str, bytes]) -> list[str]:

@@ -29,12 +29,12 @@ def is_alike(told: bytes, again: bytes) -> bool:
     """True if a file has these bytes, or the same rows as another version of the library writes them."""
     if told == again:
         return True
-    with _opened(told) as one, _opened(again) as other:
-        rows: bool = one.read().equals(other.read())
+    with _opened(told) as theirs, _opened(again) as ours:
+        rows: bool = theirs.read().equals(ours.read())
         return (
             rows
-            and bool(one.metadata.created_by != other.metadata.created_by)
-            and _consists_of(one, len(told)) == _consists_of(other, len(again))
+            and bool(theirs.metadata.created_by != ours.metadata.created_by)
+            and _consists_of(theirs, len(told)) == _consists_of(ours, len(again))
         )
 
 
@@ -51,8 +51,8 @@ def is_plain(data: bytes, table: str) -> bool:
             for group in range(file.num_row_groups):
                 writer.write_table(file.read_row_group(group).cast(bare))
         again = out.getvalue()
-        with _opened(again) as other:
-            return _consists_of(file, len(data)) == _consists_of(other, len(again))
+        with _opened(again) as ours:
+            return _consists_of(file, len(data)) == _consists_of(ours, len(again))
 
 
 def _opened(data: bytes) -> pq.ParquetFile:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import shutil
 import zipfile
 from contextlib import contextmanager
 
@@ -172,6 +173,38 @@ def hub_copy_with_a_column(folder):
     path = folder / "huggingface" / "train.parquet"
     table = pq.read_table(path)
     pq.write_table(table.append_column("verdict", pa.array(["false"] * len(table))), path)
+
+
+def hub_copy_with_words(folder):
+    path = folder / "huggingface" / "test.parquet"
+    table = pq.read_table(path).replace_schema_metadata({"note": "The figures are wrong."})
+    pq.write_table(table, path, compression="zstd")
+
+
+def a_copy_beside_the_parts(folder):
+    shutil.copy(folder / "corpus.parquet", folder / "huggingface" / "corpus.parquet")
+
+
+def a_licence(folder):
+    (folder / "LICENCE.txt").write_text("Do with it what you want.")
+
+
+def design_turned_round(folder):
+    path = folder / "design.json"
+    first, *entries, last = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([first, entries[1], entries[0], *entries[2:], last]))
+
+
+def labels_with_a_column(files):
+    name = "annotation/rounds/001/labels.parquet"
+    table = pq.read_table(io.BytesIO(files[name]))
+    out = io.BytesIO()
+    pq.write_table(table.append_column("verdict", pa.array(["x"] * len(table))), out, compression="zstd")
+    files[name] = out.getvalue()
+
+
+def other_facts(files):
+    files[bundle.FACTS] = files[bundle.FACTS].replace(b'"annotators": 2', b'"annotators": 9')
 
 
 def in_csv(name, change):
@@ -353,6 +386,17 @@ TAMPERINGS = {
     "a file of a part": gone("huggingface/train.parquet"),
     "a replicate weight": in_csv("replicate_weights.csv", cell("weight_1", lambda weight: str(float(weight) + 0.5))),
     "a replicate": in_csv("replicate_weights.csv", lambda rows: rows.drop(columns="weight_2")),
+    "words in the footer of the Hugging Face copy": hub_copy_with_words,
+    "a corpus beside the parts": a_copy_beside_the_parts,
+    "a licence that nobody gave": a_licence,
+    "two lines of the design swapped": design_turned_round,
+    "a column of labels in the bundle": in_bundle(labels_with_a_column),
+    "a key of the settings in the bundle": in_bundle(lambda files: files.update({"study.toml": files["study.toml"] + b"\n# more\n"})),
+    "a byte before a round": in_bundle(
+        lambda files: files.update({"annotation/rounds/001/round.json": b" " + files["annotation/rounds/001/round.json"]})
+    ),
+    "no guideline of today": without("annotation/guideline.md"),
+    "another effective size": in_text("statistics.json", '"effective_n": ', '"effective_n": 1'),
     "a weight among the replicates": in_csv("replicate_weights.csv", cell("weight", lambda weight: str(float(weight) * 2))),
     "a rule": in_every_format(first("automatic_label", lambda rule: "" if rule else "favor")),
     "a design": in_every_format(first("design", lambda _: "two_phase")),
@@ -502,14 +546,14 @@ OFTEN = {
     "a script for R", "a type", "codemeta", "a page", "a row taken out", "annotations in one format", "per_claim",
     "a reason", "a claim's words in the list", "a share", "the sample in the bundle", "the seed in the bundle",
     "no agreement over all rounds", "no card", "a post", "a row twice", "a group of no posts", "p_claim",
-    "an empty label",
+    "an empty label", "words in the footer of the Hugging Face copy", "a licence that nobody gave", "a column of labels in the bundle",
+    "a byte before a round", "how long people took",
 }  # fmt: skip
 """Tried in every run: each check of `covmis verify` notices one of them, and what one check alone notices is here."""
 OF_THE_ROOT = {"no bundle", "no facts in the bundle", "no root hash", "another root hash"}
 """With a root hash made anew they are no changes: a release without a bundle, or the same one."""
 ROOT_ALONE = {
     "the guideline of today", "when a round was opened", "the settings of today", "versions of libraries",
-    "how long people took",
 }  # fmt: skip
 """Nothing else says the same: whoever makes the root hash anew is found out only by those who have the old one."""
 
