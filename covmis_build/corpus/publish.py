@@ -155,16 +155,18 @@ def write_release(
     numbers = statistics(corpus, facts.labels.values, texts, shares)
     _clear(folder)
     facts = replace(facts, root=PLACE)
-    texts_of = write_files(folder, facts, _content(corpus, numbers, facts, beside or Beside()))
+    content = _content(corpus, numbers, facts, beside or Beside())
+    write_tables(folder, facts, content)
+    texts_of = write_texts(folder, facts, content)
     hashes = release_hashes(folder, PLACE)
     if bundle is None:
         root = root_of(hash_tree(release=hashes))
     else:
         data, root = bundle(without_root(texts_of[FACTS].encode()), hashes)
         storage.write_bytes(folder / BUNDLE, data)
-    for name, content in texts_of.items():
-        if PLACE in content:
-            storage.write_text(folder / name, content.replace(PLACE, root))
+    for name, text in texts_of.items():
+        if PLACE in text:
+            storage.write_text(folder / name, text.replace(PLACE, root))
     _keep_stamp(folder / OF_ROOT, root)
     storage.write_text(folder / CHECKSUMS, checksums(folder))
     return numbers
@@ -223,8 +225,8 @@ def _content(corpus: pd.DataFrame, numbers: Statistics, facts: ReleaseFacts, bes
     )
 
 
-def write_files(folder: Path, facts: ReleaseFacts, content: Content) -> dict[str, str]:
-    """Write all files of a release but its bundle and checksums; return those that follow from the others, and the facts."""
+def write_tables(folder: Path, facts: ReleaseFacts, content: Content) -> None:
+    """Write the data files of a release."""
     text, corpus = facts.release.text, content.corpus
     for name in convert.FORMATS:
         convert.write_corpus(folder / f"corpus.{name}", corpus, text=text)
@@ -247,6 +249,10 @@ def write_files(folder: Path, facts: ReleaseFacts, content: Content) -> dict[str
             storage.write_bytes(path, parquet_bytes(content.people, PEOPLE.schema))
     if content.design is not None:
         storage.write_text(folder / DESIGN, design.to_json(content.design))
+
+
+def write_texts(folder: Path, facts: ReleaseFacts, content: Content) -> dict[str, str]:
+    """Write and return what follows from the data files, and the facts: all other files but bundle and checksums."""
     texts = _rendered(folder, facts, content.numbers, content.splits) | {FACTS: to_json(facts)}
     for name, written in texts.items():
         storage.write_text(folder / name, written)

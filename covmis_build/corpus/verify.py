@@ -45,7 +45,7 @@ from covmis_build.corpus.release_facts import from_json
 from covmis_build.corpus.signature import SIGNATURE
 from covmis_build.errors import CovmisError, InputError, counted, doubted
 from covmis_build.files import frames
-from covmis_build.places import CHECKSUMS, FACTS
+from covmis_build.places import CHECKSUMS, DESIGN, FACTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -178,15 +178,18 @@ def _check_files(folder: Path, corpus: pd.DataFrame, authorities: Path | None) -
         facts = from_json((folder / FACTS).read_bytes())
     except ValueError as error:
         return [Check(f"{FACTS} can be read", passed=False, detail=str(error))]
-    known = facts.version in {*EARLIER, __version__}
     root, differ, covers = _root_of_files(folder, facts)
+    # Whoever says that an earlier version made it would have it verified by that version's rules.
+    earlier = (
+        covers != EVERY_BYTE and not (folder / DESIGN).exists() and corpus["automatic_label"].isna().all()
+    )
     card = folder / "card.md"
     named = facts.root == root and card.is_file() and f"`{root}`" in card.read_text("utf-8", "replace")
     told = shown(differ) or f"the files have {root}; {FACTS} names {facts.root or 'none'}"
     return [
         Check(
             "it was made by a version that is known",
-            known and (covers == EVERY_BYTE or facts.version in EARLIER),
+            facts.version in (EARLIER if earlier else [__version__]),
             f"covmis {facts.version}",
         ),
         Check(
@@ -195,7 +198,7 @@ def _check_files(folder: Path, corpus: pd.DataFrame, authorities: Path | None) -
             f"{root}, {facts.sealed_rounds}; {covers}" if named and not differ else told,
         ),
         *_check_stamp(folder, root, authorities),
-        *check_by_recount(folder, facts, corpus, exactly=facts.version not in EARLIER),
+        *check_by_recount(folder, facts, corpus, exactly=not earlier),
     ]
 
 

@@ -413,6 +413,7 @@ TAMPERINGS = {
     "a page within a drawing": in_text("statistics.html", "</svg>", "<foreignObject><p>.97</p></foreignObject></svg>"),
     "a script of a drawing": in_text("statistics.html", "<svg ", '<svg onload="alert(1)" '),
     "a key of the facts": in_facts(lambda facts: facts.update(kappa_of_others=0.97)),
+    "an earlier version": in_facts(lambda facts: facts.update(version="0.2.0")),
     "a version that never was": in_facts(lambda facts: facts.update(version="0.1.9")),
     "a file more, with its checksum": with_a_file("errata.md"),
     "a program, with its checksum": with_a_file("huggingface/conftest.py"),
@@ -534,7 +535,7 @@ def first_failed(folder, *, bundle_first=False) -> list[str]:
 
 
 OFTEN = {
-    "a script on the card", "a page within a drawing", "a script of a drawing", "a key of the facts", "a version that never was",
+    "a script on the card", "a page within a drawing", "a script of a drawing", "a key of the facts", "a version that never was", "an earlier version",
     "a file more, with its checksum", "a program, with its checksum",
     "a file of a part",
     "a label in one format", "rows cut from the Hugging Face copy", "who said it", "a soft label", "a group",

@@ -8,9 +8,10 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
-from covmis_build.corpus import signature
+from covmis_build.corpus import publish, signature
 from covmis_build.corpus.inventory import PLACE
 from covmis_build.corpus.publish import BUNDLE
 from covmis_build.corpus.release_facts import from_json
@@ -19,6 +20,7 @@ from covmis_build.errors import InputError
 from covmis_build.places import CHECKSUMS, FACTS
 from covmis_build.study.verify import verify
 from tests.corpus.forgeries import Whole, of_folder
+from tests.corpus.studies import covmis
 from tests.corpus.tamperings import (
     OF_THE_ROOT,
     OFTEN,
@@ -94,6 +96,25 @@ def test_what_the_root_hash_alone_covers(release, tmp_path) -> None:
     with_new_root(copy)
     with_new_checksums(copy, release)
     assert failed(copy) == []
+
+
+def test_a_release_that_another_version_of_the_library_wrote_stands(annotated, tmp_path, monkeypatch) -> None:
+    """It writes other bytes for the same rows, and their hashes stand in metadata."""
+    study, write_texts = shutil.copytree(annotated, tmp_path / "study"), publish.write_texts
+    version = pa.__version__.encode()
+    other = version[:-1] + bytes([version[-1] ^ 1])
+
+    def of_another(folder, facts, content):
+        for path in folder.rglob("*.parquet"):
+            data = path.read_bytes()
+            assert version in data
+            path.write_bytes(data.replace(version, other))
+        return write_texts(folder, facts, content)
+
+    monkeypatch.setattr(publish, "write_texts", of_another)
+    covmis("release", "--study", study)
+    monkeypatch.undo()
+    assert first_failed(study / "data" / "release") == []
 
 
 def test_no_forgery_of_any_kind_passes_with_the_root_hash_given(release, tmp_path) -> None:
