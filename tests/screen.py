@@ -153,4 +153,4 @@ def last_screen(
     if any("make services" in reason for reason in not_run):
         yield "  make services                 sets up what some of the tests that were not run need"
     if few:
-        yield "  make test-all                 every test, style and types (some twenty minutes)"
+        yield "  make test-all                 every test, style and types (some forty minutes on two cores)"
