@@ -23,7 +23,6 @@ from covmis_build import storage
 from covmis_build.anchors import OF_SEAL
 from covmis_build.children import in_child
 from covmis_build.corpus.parquet_form import is_plain
-from covmis_build.corpus.release_facts import from_json, to_json, without_root
 from covmis_build.errors import InputError, doubted
 from covmis_build.files import frames
 from covmis_build.settings import read_settings, settings_toml, shareable
@@ -169,6 +168,8 @@ def in_one_form(name: str, data: bytes, files: Collection[str]) -> bytes:
         return settings_toml(shareable(bundled_settings({name: data}, Path(name)))[0]).encode()
     with doubted(name):
         if name == FACTS:
+            from covmis_build.corpus.release_facts import from_json, to_json, without_root
+
             return without_root(to_json(from_json(data)).encode())
         if name.endswith("/sent.jsonl"):
             lines = {
