@@ -165,15 +165,14 @@ def release(
                 "no post has a final label yet, so that there is nothing to release",
                 remedy="`covmis round status` shows what is missing",
             )
-        if now.sets.again or not now.sets.same:
-            annotation, title = study.settings.annotation, study.settings.title
-            renew_summary(
-                study.places.rounds,
-                changes,
-                study=title,
-                per_item=annotation.per_item,
-                target=annotation.target,
-            )
+        annotation = study.settings.annotation
+        renew_summary(
+            study.places.rounds,
+            changes,
+            study=study.settings.title,
+            per_item=annotation.per_item,
+            target=annotation.target,
+        )
         missing = left_out(gold, frozen, purged)
         settings, _ = settings_of_rounds(study.settings, rounds)
         frame = frame_of(
