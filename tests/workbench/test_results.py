@@ -127,17 +127,17 @@ def test_predictions_are_scored_compared_and_tested_as_by_the_library_and_not_ke
     def csv(label):
         return "item_id,label\n" + "".join(f"{item},{label}\n" for item in items)
 
-    client.put("/systems/bad.csv", content=b"item_id,label\nnobody,favor\n")
+    client.put("/systems/mistyped.csv", content=b"item_id,label\nnobody,favor\n")
     page = client.get("/systems").text
-    assert "bad has no prediction for 12 of 12 items" in page
+    assert "mistyped has no prediction for 12 of 12 items" in page
     assert tempfile.gettempdir() not in page
     page = client.get("/systems?missing=wrong&map=favor=against").text
     assert (
-        "evaluate score data/release/corpus.csv bad.csv --extra ignore --missing wrong --map favor=against"
+        "evaluate score data/release/corpus.csv mistyped.csv --extra ignore --missing wrong --map favor=against"
         in page
     )
     assert '<h2 id="scores">' in page
-    send(client, "/systems", "/systems", {}, having="bad")
+    send(client, "/systems", "/systems", {}, having="mistyped")
     answer = client.put("/systems/a%3Cb%3E.csv", content=csv("favor").encode(), headers={"x-part": "file"})
     assert answer.status_code == 200, answer.text
     page = client.get(answer.text).text
@@ -146,7 +146,7 @@ def test_predictions_are_scored_compared_and_tested_as_by_the_library_and_not_ke
     )
     assert f">{bounded(row.value, row.low, row.high)}</td>" in page
     assert "a_b_" in page
-    assert "bad" not in page
+    assert "mistyped" not in page
     assert 'id="compared"' not in page
     assert "&lt;svg" not in page
 
