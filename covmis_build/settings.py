@@ -15,7 +15,7 @@ import msgspec
 
 from covmis_build.addresses import Address, place
 from covmis_build.errors import InputError, nearest
-from covmis_build.label_words import NOT_LABELS, bare, label_meant
+from covmis_build.label_words import NOT_LABELS, SKIP, bare, label_meant
 from covmis_build.options import (
     KINDS,
     MACHINE,
@@ -315,7 +315,7 @@ def _aliases(labels: Labels) -> Iterator[InputError]:
         for name in names:
             own = label_meant(name, labels.values, keys=labels.keys)
             twin = meant.setdefault(bare(name), label) if own in {"", label} else own
-            if not name.strip() or bare(name) in NOT_LABELS:
+            if not name.strip() or NOT_LABELS.get(bare(name)) == SKIP:
                 yield InputError(f"[labels.aliases] {label}: '{name}' cannot be an alias")
             elif twin != label:
                 yield InputError(

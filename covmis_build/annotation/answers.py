@@ -245,9 +245,9 @@ def checked(answer: Answer, scheme: Labels) -> Answer:
     """
     if answer.status != Status.GIVEN:
         return answer
-    label = known_label(answer.label, scheme)
-    if label in {SKIP, UNCLEAR}:
-        reason = UNCLEAR if label == UNCLEAR else answer.reason
+    label = _label(answer.label, scheme)
+    if not label and (instead := known_label(answer.label, scheme)):
+        reason = UNCLEAR if instead == UNCLEAR else answer.reason
         return replace(answer, label="", sub_label="", status=Status.SKIPPED, reason=reason)
     if not label:
         what = f"unknown label '{answer.label}'" if answer.label else "empty answer"
@@ -266,13 +266,31 @@ def known_label(text: str, scheme: Labels) -> str:
     >>> [known_label(text, Labels()) for text in ("Favour.", "2", "3.0", "\N{ARABIC-INDIC DIGIT TWO}", " skip ", "pro")]
     ['favor', 'against', 'neither', 'against', 'skip', '']
     """
-    label = label_meant(text, scheme.values, scheme.aliases, scheme.keys)
-    return label or NOT_LABELS.get(bare(text), "")
+    return _label(text, scheme) or NOT_LABELS.get(bare(text), "")
+
+
+def _label(text: str, scheme: Labels) -> str:
+    return label_meant(text, scheme.values, scheme.aliases, scheme.keys)
+
+
+def is_unclear(row: Answer | Label) -> bool:
+    """True for the answer that the claim is unclear; a note about the clock may follow its reason."""
+    return row.status == Status.SKIPPED and CLOCK.sub("", row.reason) == UNCLEAR
 
 
 def as_said(row: Answer | Label) -> str:
     """Return the label, or what was said instead of one: skipped, unclear claim, or unusable."""
-    return row.label or (UNCLEAR if row.reason == UNCLEAR else row.status)
+    return row.label or (UNCLEAR if is_unclear(row) else row.status)
+
+
+def instead_of_labels(scheme: Labels) -> list[str]:
+    """Return what annotators may say instead of a label; a study may use the same words for a label of its own.
+
+    >>> from covmis_build.options import Labels
+    >>> instead_of_labels(Labels()), instead_of_labels(Labels(values=("favor", "unclear claim"), keys=("1", "2")))
+    (['skip', 'unclear claim'], ['skip'])
+    """
+    return [words for words in (SKIP, UNCLEAR) if not _label(words, scheme)]
 
 
 def labels_and_keys(scheme: Labels) -> str:

@@ -6,7 +6,8 @@ Nothing but seed, items, roster and labels decides, so that every copy of a stud
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING
 
 from covmis_build import keyed
 from covmis_build.annotation.frozen_items import for_people
@@ -14,16 +15,9 @@ from covmis_build.options import is_machine
 from covmis_build.records import independent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import pandas as pd
-
-
-class Seat(NamedTuple):
-    """An item that an annotator may get."""
-
-    item: str
-    annotator: str
 
 
 def assignment(  # noqa: PLR0913 - each decides who gets what
@@ -49,22 +43,25 @@ def assignment(  # noqa: PLR0913 - each decides who gets what
     """
     people = for_people(frozen)
     shares = {who: (workload or {}).get(who, 1.0) for who in annotators}
-    # Exponential waiting times with the shares as rates; with equal shares, the smallest number is first.
-    waiting = {
-        Seat(item, who): -math.log1p(-keyed.uniform(seed, "assignment", item, who)) / share
-        for item in people["item_id"]
-        for who, share in shares.items()
-    }
-    seated = {
-        item: _with_a_person(sorted(annotators, key=lambda who: waiting[Seat(item, who)]), per_item)
-        for item in people["item_id"]
-    }
-    if balanced:
+
+    @cache
+    def wait(item: str, who: str) -> float:
+        # Exponential waiting times with the shares as rates; with equal shares, the smallest number is first.
+        return -math.log1p(-keyed.uniform(seed, "assignment", item, who)) / shares[who]
+
+    @cache
+    def seated() -> dict[str, list[str]]:
+        """Whom each item goes to without labels; not needed where all items have enough."""
+        by_chance = {
+            item: _with_a_person(sorted(annotators, key=lambda who: wait(item, who)), per_item)
+            for item in people["item_id"]
+        }
+        if not balanced:
+            return by_chance
         number = "".join(people["round"].iloc[:1])
-        in_turn = [
-            who for who in keyed.order(seed, f"one more of {number}", annotators) if not is_machine(who)
-        ]
-        seated = _even(seated, waiting, {who: shares[who] for who in in_turn})
+        in_turn = keyed.order(seed, f"one more of {number}", annotators)
+        return _even(by_chance, wait, {who: shares[who] for who in in_turn if not is_machine(who)})
+
     given = independent(labels)
     gone = given[~given["annotator"].isin(annotators)]
     done = gone.groupby("item_id")["annotator"].nunique().to_dict()
@@ -73,10 +70,16 @@ def assignment(  # noqa: PLR0913 - each decides who gets what
     work: dict[str, list[str]] = {code: [] for code in annotators}
     for item in people.loc[people["salt"] != "", "item_id"]:
         need = max(per_item + (item in again) - done.get(item, 0), 0)
-        ranked = sorted(
-            annotators,
-            key=lambda who: ((item, who) not in has, who not in seated[item], waiting[Seat(item, who)]),
-        )
+        labelled_by = [who for who in annotators if (item, who) in has]
+        if len(labelled_by) >= need and not all(map(is_machine, labelled_by)):
+            ranked = sorted(labelled_by, key=lambda who: wait(item, who))
+        elif need:
+            ranked = sorted(
+                annotators,
+                key=lambda who: ((item, who) not in has, who not in seated()[item], wait(item, who)),
+            )
+        else:
+            continue
         for who in ranked[:need] if item in done else _with_a_person(ranked, need):
             work[who].append(item)
     claims = dict(zip(people["item_id"], people["claim_id"], strict=True))
@@ -92,21 +95,21 @@ def _with_a_person(ranked: Sequence[str], need: int) -> list[str]:
 
 
 def _even(
-    seated: Mapping[str, Sequence[str]], waiting: Mapping[Seat, float], shares: Mapping[str, float]
+    seated: Mapping[str, Sequence[str]], wait: Callable[[str, str], float], shares: Mapping[str, float]
 ) -> dict[str, list[str]]:
-    """Deal out anew the items that people have, so that each has as many as their share; models keep theirs.
+    """Deal out again the items that people have, so that each has as many as their share; models keep theirs.
 
     Of all people and items, the shortest waiting times count first, as long as the person has room.
     """
     need = {item: sum(who in shares for who in had) for item, had in seated.items()}
     left = _rooms(shares, sum(need.values()), len(need))
     even: dict[str, list[str]] = {item: [] for item in seated}
-    for seat in sorted(waiting, key=lambda seat: (waiting[seat], seat)):
-        if left.get(seat.annotator) and len(even[seat.item]) < need[seat.item]:
-            even[seat.item].append(seat.annotator)
-            left[seat.annotator] -= 1
+    for _, item, who in sorted((wait(item, who), item, who) for item in seated for who in shares):
+        if left[who] and len(even[item]) < need[item]:
+            even[item].append(who)
+            left[who] -= 1
     for item, has in even.items():
-        while len(has) < need[item] and (swap := _swap(has, even, waiting, item, left)):
+        while len(has) < need[item] and (swap := _swap(has, even, wait, item, left)):
             of_item, comes, leaves = swap
             even[of_item][even[of_item].index(leaves)] = comes
             has.append(leaves)
@@ -117,7 +120,7 @@ def _even(
 def _swap(
     has: Sequence[str],
     even: Mapping[str, Sequence[str]],
-    waiting: Mapping[Seat, float],
+    wait: Callable[[str, str], float],
     item: str,
     left: Mapping[str, int],
 ) -> tuple[str, str, str] | None:
@@ -126,7 +129,7 @@ def _swap(
     Needed at the end, where only people who have an item already have room left.
     """
     swaps = (
-        (waiting[Seat(other, comes)] + waiting[Seat(item, leaves)], other, comes, leaves)
+        (wait(other, comes) + wait(item, leaves), other, comes, leaves)
         for comes in left
         if left[comes]
         for other, there in even.items()

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec import Struct
 
-from covmis_build.annotation.answers import Phase, Status, labels_of, present
+from covmis_build.annotation.answers import Phase, Status, is_unclear, labels_of, present
 from covmis_build.annotation.label_matrix import in_natural_order
 from covmis_build.errors import counted
-from covmis_build.label_words import UNCLEAR
+from covmis_build.options import by_people
 from covmis_build.stats.repeated_looks import shrunken_shares
 from covmis_build.stats.unlike_people import DEALS, Answers, Unlike, interval_of_share, unlike_people
 
@@ -139,7 +139,7 @@ def next_decision(
     """Compute it from independent labels of people (`given`), all labels with decisions, and the sentence about the target."""
     rows = given[given.groupby("item")["annotator"].transform("nunique") > 1]
     if rows.empty:
-        return NextDecision([*filter(None, [stop, _reword(_unclear(labels))])], [], [], [])
+        return NextDecision([*filter(None, [stop, _explain(_unclear(labels))])], [], [], [])
     decided = {row.item_id: row for row in labels_of(present(labels)) if _decides(row)}
     named = _Named(rows, classes, orders or {})
     people = named.people()
@@ -147,7 +147,7 @@ def next_decision(
     talk = named.sentence() or _overruled(rows, decided)
     posts = rows["item"].nunique()
     unclear = _unclear(labels)
-    sentences = [stop, talk, _rewrite(rules, posts), _reword(unclear)]
+    sentences = [stop, talk, _rewrite(rules, posts), _explain(unclear)]
     return NextDecision([*filter(None, sentences)], people, rules, _claims(rows, unclear), named.sampled)
 
 
@@ -361,13 +361,13 @@ def _overruled(rows: pd.DataFrame, decided: Mapping[str, Label]) -> str:
 def _unclear(labels: pd.DataFrame) -> dict[str, list[Label]]:
     """Return for each claim the answers of people that it is unclear."""
     by_claim: dict[str, list[Label]] = {}
-    for row in labels_of(present(labels)):
-        if row.status == Status.SKIPPED and row.reason == UNCLEAR and row.phase == Phase.INDEPENDENT:
+    for row in labels_of(by_people(present(labels))):
+        if row.phase == Phase.INDEPENDENT and is_unclear(row):
             by_claim.setdefault(row.item_id.partition("|")[0], []).append(row)
     return by_claim
 
 
-def _reword(unclear: Mapping[str, Sequence[Label]]) -> str:
+def _explain(unclear: Mapping[str, Sequence[Label]]) -> str:
     """Return which claim to explain: the one that two people or more call unclear at most posts."""
     people = {claim: {row.annotator for row in rows} for claim, rows in unclear.items()}
     posts = {claim: len({row.item_id for row in rows}) for claim, rows in unclear.items()}

@@ -14,11 +14,10 @@ from msgspec import Struct, to_builtins
 
 from covmis_build.annotation.adjudication import differing, with_one_label
 from covmis_build.annotation.agreement import Agreement, agreement
-from covmis_build.annotation.answers import Status, answered, as_said, present, stale, usable
+from covmis_build.annotation.answers import Status, answered, as_said, is_unclear, present, stale, usable
 from covmis_build.annotation.frozen_items import by_item, for_people
 from covmis_build.annotation.machines import BesidePerson, beside_people
 from covmis_build.errors import counted
-from covmis_build.label_words import UNCLEAR
 from covmis_build.options import by_people
 from covmis_build.records import independent
 from covmis_build.report.result import Result
@@ -300,7 +299,7 @@ def findings(
             audited_items=int((people["automatic_label"] != "").sum()),
             incomplete_items=sum(len(rows) < per_item for rows in answers.values()),
             skipped=sum(row.status == Status.SKIPPED for rows in answers.values() for row in rows),
-            unclear=sum(row.reason == UNCLEAR for rows in answers.values() for row in rows if not row.label),
+            unclear=sum(is_unclear(row) for rows in answers.values() for row in rows),
             invalid=int((present(labels)["status"] == Status.INVALID).sum()),
             labels_of_another_text=len(stale(labels, frozen)),
         ),

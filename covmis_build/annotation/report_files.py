@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from dataclasses import replace
 from pathlib import Path
@@ -112,12 +113,23 @@ def next_of(round_: RoundFolder, stop: str, orders: Mapping[str, Sequence[str]])
 def renew_summary(
     rounds: Path, changes: Sequence[LabelChange], *, study: str, per_item: int, target: Target | None
 ) -> None:
-    """Write the summary of all rounds again, if there is one: since then labels may have changed their meaning."""
+    """Write the summary of all rounds again, if its numbers are other ones: labels may have come, or changed their meaning."""
     if (rounds / SUMMARY).with_suffix(".json").exists():
         summary = findings_of_rounds(record.all_rounds(rounds), changes, per_item)
-        if summary:
-            summary = _with_target(summary, target)
-            _write(summary, [(rounds / SUMMARY, "Agreement over all rounds", [])], study)
+        if summary and not _tells(rounds / SUMMARY, summary):
+            _write(
+                _with_target(summary, target), [(rounds / SUMMARY, "Agreement over all rounds", [])], study
+            )
+
+
+def _tells(path: Path, summary: Findings) -> bool:
+    """True if the file has these numbers; it may have more, such as what to decide after the only round."""
+    try:
+        written = read_json(path.with_suffix(".json"))
+    except InputError:  # damaged: it is made again
+        return False
+    numbers = json.loads(as_json(summary.to_dict()))
+    return all(written.get(name) == value for name, value in numbers.items())
 
 
 def findings_of_rounds(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from covmis_build.archive.words import Words
+    from covmis_build.queries.suggest import Suggestions
 
 
 def queries(request: Request) -> Response:
@@ -54,9 +54,7 @@ def queries(request: Request) -> Response:
         "tried": tried,
         "posts": posts,
         "warnings": remarks_on(lines),
-        "proposals": bench.keep(
-            f"suggested {claim.text}", STORE, lambda: suggested(words, claim.text, claim.language)
-        ).proposals,
+        "proposals": _suggested(bench, words, claim).proposals,
     }
     command = (
         ("queries", "try", "--words", claim.tagged(lines))
@@ -73,20 +71,24 @@ def queries(request: Request) -> Response:
 
 
 def warm(bench: Bench) -> None:
-    """Do what the first requests would wait for, when the server starts: templates, the store of words, what each claim finds."""
+    """Do what the first requests would wait for, when the server starts: templates, the words of the archive, what claims find."""
     with suppress(CovmisError):  # the pages say what cannot be read
         if bench.study.stages()["read"]:
             words = bench.keep("words", STORE, bench.study.words)
             for claim in bench.claims:
                 _count(bench, words, claim)
+            for claim in bench.claims[:1]:  # the one that the page shows first
                 marked_posts(words, claim, claim.keywords)
-                bench.keep(
-                    f"suggested {claim.text}", STORE, partial(suggested, words, claim.text, claim.language)
-                )
+                _suggested(bench, words, claim)
             bench.status()
             to_weigh(bench)
     for name in bench.templates.list_templates(extensions=["html"]):
         bench.templates.get_template(name)
+
+
+def _suggested(bench: Bench, words: Words, claim: Claim) -> Suggestions:
+    """What the archive suggests for a claim's text."""
+    return bench.keep(f"suggested {claim.text}", STORE, lambda: suggested(words, claim.text, claim.language))
 
 
 def _count(bench: Bench, words: Words, claim: Claim) -> int | None:

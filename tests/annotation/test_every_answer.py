@@ -17,6 +17,7 @@ from covmis_build.annotation.answers import (
     answered,
     bounded,
     checked,
+    is_unclear,
     labels_of,
     present,
 )
@@ -121,3 +122,11 @@ def test_an_answer_becomes_what_the_guide_promises(said, before) -> None:
 def test_so_many_variants_have_each_outcome() -> None:
     assert Counter(outcome(*variant) for variant in VARIANTS) == OUTCOMES
     assert sum(OUTCOMES.values()) == len(VARIANTS) == 576
+
+
+def test_an_unclear_claim_is_said_by_a_wrong_clock_too_and_is_a_label_where_the_study_has_it():
+    said = Answer("c|x:1", "a1", "Unclear claim.", Channel.HTML, given_at=CLOCKS["ahead"])
+    late = bounded(checked(said, SCHEME), sent_at=PUSHED, now=NOW)
+    assert (late.status, late.given_at, is_unclear(late)) == (Status.SKIPPED, NOW, True)
+    own = Labels(values=("favor", "unclear claim"), keys=("1", "9"))
+    assert (checked(said, own).label, checked(said, own).status) == ("unclear claim", Status.GIVEN)

@@ -21,6 +21,8 @@ from covmis_build.annotation.answers import (
     Status,
     as_moment,
     checked,
+    instead_of_labels,
+    is_unclear,
     known_label,
     labels_of,
     plausible,
@@ -107,6 +109,7 @@ def offline_page(  # noqa: PLR0913 - each is something that the page shows or do
             {"label": label, "key": key, "subs": list(scheme.sub_labels.get(label, ()))}
             for label, key in zip(scheme.values, scheme.keys, strict=True)
         ],
+        "instead": instead_of_labels(scheme),
         "items": [
             {"id": item, "shown": rows[item]["shown"], "parts": _parts(rows[item])}
             | ({"given": given[item]} if given and item in given else {})
@@ -152,7 +155,7 @@ def given_answers(path: Path, annotator: str, labels: pd.DataFrame) -> dict[str,
     own = labels[(labels["annotator"] == annotator) & (labels["phase"] == Phase.INDEPENDENT)]
     current = {row.item_id: row for row in labels_of(present(own))}
     said = {
-        item: _as_given(row.label or (UNCLEAR if row.reason == UNCLEAR else SKIP), row)
+        item: _as_given(row.label or (UNCLEAR if is_unclear(row) else SKIP), row)
         for item, row in current.items()
         if row.status in {Status.GIVEN, Status.SKIPPED}
     }

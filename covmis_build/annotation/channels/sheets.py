@@ -39,6 +39,7 @@ from covmis_build.annotation.answers import (
     Status,
     as_said,
     checked,
+    instead_of_labels,
     known_label,
     labels_and_keys,
     spans,
@@ -52,7 +53,7 @@ from covmis_build.errors import InputError, counted
 from covmis_build.files.columns import folded
 from covmis_build.files.contents import NOT_UTF8
 from covmis_build.files.reading import read_table, report
-from covmis_build.label_words import SKIP, UNCLEAR, label_meant
+from covmis_build.label_words import label_meant
 from covmis_build.storage import csv_bytes
 from covmis_build.text.shown import shown_parts
 
@@ -129,7 +130,7 @@ def sheet(
     if channel == Channel.CSV:
         return csv_bytes([titles(t).get(name, name) for name in columns], rows)
     subs = [name for names in scheme.sub_labels.values() for name in names]
-    choices = {"label": [*scheme.values, SKIP, UNCLEAR], "sub_label": subs, "comment": []}  # noqa: PD011 - not pandas'
+    choices = {"label": [*scheme.values, *instead_of_labels(scheme)], "sub_label": subs, "comment": []}  # noqa: PD011 - not pandas'
     choices |= {name: [] for name in own}
     choices = {name: choices[name] for name in columns if name in choices}
     return xlsx(Grid(columns, rows, choices, (CHECK, "label"), hints(t), titles(t)))
@@ -661,7 +662,8 @@ def _answer(
 
 
 def _remedy(scheme: Labels) -> str:
-    return f"Write {labels_and_keys(scheme)}, {SKIP}, or {UNCLEAR}"
+    *words, last = labels_and_keys(scheme), *instead_of_labels(scheme)
+    return f"Write {', '.join(words)}, or {last}"
 
 
 def misplaced(

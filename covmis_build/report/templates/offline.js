@@ -295,11 +295,13 @@
     return made;
   }
 
+  const INSTEAD = { "skip": ["0", t("skip")], "unclear claim": ["9", t("unclear claim")] }; // of a label: key, words
+  const keyInstead = (words) => study.labels.some((one) => one.key === INSTEAD[words][0]) ? "" : INSTEAD[words][0];
   const subKeys = [..."asdhjkrtyuiopqwxzvbm"].filter((one) => !study.labels.some((label) => label.key === one));
 
   function buttons() {
     const answer = own(item().id);
-    const all = [...study.labels.map((one) => [one.label, one.key, ""]), ["skip", "0", "quiet"], ["unclear claim", study.labels.some((one) => one.key === "9") ? "" : "9", "quiet"]];
+    const all = [...study.labels.map((one) => [one.label, one.key, ""]), ...study.instead.map((words) => [words, keyInstead(words), "quiet"])];
     at("choices").replaceChildren(...all.map(([label, key, kind]) =>
       button(named(label), key, answer.label === label, () => choose(label), kind)));
     const subs = subsOf(answer.label);
@@ -313,8 +315,7 @@
     at("write").setAttribute("aria-pressed", String(writing));
   }
 
-  // Labels are the study's own words.
-  const named = (label) => label === "skip" ? t("skip") : label === "unclear claim" ? t("unclear claim") : label;
+  const named = (label) => study.instead.includes(label) ? INSTEAD[label][1] : label; // labels are the study's own words
 
   const subsOf = (label) => (study.labels.find((one) => one.label === label) || { subs: [] }).subs;
 
@@ -518,11 +519,12 @@
     const key = study.labels.some((one) => one.key === event.key) ? event.key : keyOf(event);
     const label = study.labels.find((one) => one.key === key);
     const sub = subsOf(own(item().id).label)[subKeys.indexOf(key)];
+    const instead = study.instead.find((words) => keyInstead(words) === key);
     const acts = {
-      Enter: next, [forwards]: next, [backwards]: () => go(place - 1), Backspace: undo, 0: () => choose("skip"), 9: () => choose("unclear claim"),
+      Enter: next, [forwards]: next, [backwards]: () => go(place - 1), Backspace: undo,
       j: next, k: () => go(place - 1), n: open, e: study.save ? undefined : save, c: write_, f: flag, g: () => toggle("guideline"), l: () => toggle("list"),
     };
-    const act = label ? () => choose(label.label) : sub ? () => refine(sub) : acts[key];
+    const act = label ? () => choose(label.label) : instead ? () => choose(instead) : sub ? () => refine(sub) : acts[key];
     const pressed = event.target.closest("button");
     if (act && !(event.key === "Enter" && pressed && pressed.id !== "next" && !pressed.closest("#choices, #subs"))) {
       event.preventDefault();

@@ -7,8 +7,9 @@ from xml.etree import ElementTree as ET
 
 from covmis_build import storage
 from covmis_build.annotation.adjudication import ERROR_CLASSES, UNDECIDED
+from covmis_build.annotation.answers import instead_of_labels
 from covmis_build.errors import InputError
-from covmis_build.label_words import UNCLEAR
+from covmis_build.label_words import SKIP, UNCLEAR
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,7 +63,13 @@ def label_config(scheme: Labels, *, deciding: bool = False, discussion: bool = F
     if deciding:
         _shown(shown, "said", "Labels given", "covmis-claim")
     asked = ET.SubElement(root, "View", className="covmis-asked")
-    instead = [UNDECIDED] if discussion else [] if deciding else [UNCLEAR]
+    instead = (
+        [UNDECIDED]
+        if discussion
+        else []
+        if deciding
+        else [words for words in instead_of_labels(scheme) if words != SKIP]
+    )
     values = [*zip(scheme.values, scheme.keys, strict=True), *((words, "") for words in instead)]
     _choices(asked, "label", values)
     for at, label in enumerate(scheme.values):
