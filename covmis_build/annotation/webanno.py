@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 MARK = "#FORMAT=WebAnno TSV 3"
-NOBODY = {"INITIAL_CAS", "CURATION_USER"}
+NO_PEOPLE = {"INITIAL_CAS", "CURATION_USER"}
 """Files of a project's export that are not a person's."""
 ESCAPED = {"t": "\t", "n": "\n", "r": "\r"}
 
@@ -85,9 +85,9 @@ def _plain(text: str) -> str:
 def as_rows(files: Iterable[tuple[str, str, str]]) -> list[tuple[str, list[dict[str, Any]]]]:
     """Return each person's rows, of files given as person, document and text.
 
-    An item is a document, if nobody labelled two sentences of one; otherwise a sentence.
+    An item is a document, unless somebody labelled two sentences of one; otherwise a sentence.
     """
-    read = [(whose, document, sentences(text)) for whose, document, text in files if whose not in NOBODY]
+    read = [(whose, document, sentences(text)) for whose, document, text in files if whose not in NO_PEOPLE]
     several = any(sum(any(one.labels.values()) for one in each) > 1 for _, _, each in read)
     rows: dict[str, list[dict[str, Any]]] = {}
     for whose, document, each in read:

@@ -139,7 +139,7 @@ def read_archive(
 
 
 def _refuse_damaged(paths: Collection[str], contents: Mapping[str, str]) -> None:
-    """Refuse files that are about to be read and have lost their content, although size and times say that nobody changed them."""
+    """Refuse files that are about to be read and have lost their content, although size and times say that they are as before."""
     for path in map(place, sorted(paths)):
         if not isinstance(path, Address) and storage.sha256_of(path) != contents[str(path)]:
             raise InputError(DAMAGED, file=path, remedy=UNDAMAGED)

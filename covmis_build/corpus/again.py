@@ -56,8 +56,8 @@ def content_of(folder: Path, facts: ReleaseFacts, corpus: pd.DataFrame) -> Conte
     numbers = replace(
         numbers,
         lengths=lengths,
-        claim_sizes=_as_told(numbers.claim_sizes, told["claim_sizes"]),
-        weights=_as_told(numbers.weights, told["weights"]),
+        claim_sizes=_as_released(numbers.claim_sizes, told["claim_sizes"]),
+        weights=_as_released(numbers.weights, told["weights"]),
     )
     corpus = corpus.sort_values("item_id", kind="stable", ignore_index=True)
     people, soft = PEOPLE.read(folder), soft_resource(numbers.labels).read(folder)
@@ -79,8 +79,8 @@ def content_of(folder: Path, facts: ReleaseFacts, corpus: pd.DataFrame) -> Conte
     )
 
 
-def _as_told(ours: pd.DataFrame, told: Any) -> pd.DataFrame:
-    """Return the told numbers if they are ours to nine digits: machines that add in another order have other last digits."""
+def _as_released(ours: pd.DataFrame, told: Any) -> pd.DataFrame:
+    """Return the released numbers if they are ours to nine digits: machines that add in another order have other last digits."""
     rows = plain(ours)
     if rows == told or not same(told, rows):
         return ours

@@ -179,7 +179,7 @@ def _check_files(folder: Path, corpus: pd.DataFrame, authorities: Path | None) -
     except ValueError as error:
         return [Check(f"{FACTS} can be read", passed=False, detail=str(error))]
     root, differ, covers = _root_of_files(folder, facts)
-    # Whoever says that an earlier version made it would have it verified by that version's rules.
+    # A release of today that says an earlier version made it would be verified by that version's rules.
     earlier = (
         covers != EVERY_BYTE and not (folder / DESIGN).exists() and corpus["automatic_label"].isna().all()
     )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Asked(Result):
-    """What was sent, and what came back; nothing of both if nobody has said yes."""
+    """What was sent, and what came back; nothing of either before somebody says yes."""
 
     url: str
     model: str
@@ -92,7 +92,7 @@ def ask_model(  # noqa: PLR0913 - every option is named
     template: Annotated[
         Path | str | None,
         About(
-            "With {guideline} {claim} {post} {labels} (default: the study's annotation/prompt.md, or one of covmis).",
+            "With {guideline} {claim} {post} {labels} (default: the study's annotation/prompt.md, or covmis's own).",
             metavar="FILE",
         ),
     ] = None,

@@ -1,4 +1,4 @@
-"""Texts of the study, edited in the page: the guideline, beside its labels, and what a language model is asked, beside its cost."""
+"""Texts of the study, edited in the page: the guideline, next to its labels, and what a language model is asked, next to its cost."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ TEXTS = {
     "guideline": (text_of, _of_guideline, ("guideline", "check")),
     "prompt": (prompt_of, _of_prompt, ("model", "ask")),
 }
-"""By the page's address: the text as it is now, what is shown beside it, and the command that shows that."""
+"""By the page's address: the text as it is now, what is shown next to it, and the command that shows that."""
 
 
 async def save(request: Request) -> Response:
