@@ -41,17 +41,23 @@ def systems(request: Request) -> Response:
     bench, asked = bench_of(request), request.query_params
     measure, test = asked.get("measure", "macro_f1"), asked.get("test", next(iter(TESTS)))
     read = {name: asked.get(name, "") or REFUSED for name in READ}
-    files, problem = list(bench.predictions), ""
+    of_systems, problem = bench.predictions, ""
+    kept = {
+        name: bench.study.places.relative(path)
+        for name, path in of_systems.items()
+        if path.is_relative_to(bench.folder)
+    }
+    named = [kept.get(name, name) for name in of_systems]
     options = [word for name, value in read.items() if value != REFUSED for word in (f"--{name}", value)]
-    words = ["score", GOLD, *(files or ["PREDICTIONS.csv"])]
+    words = ["score", GOLD, *(named or ["PREDICTIONS.csv"])]
     scores: list[Section] = []
     compared: list[Section] = []
     try:
         if names := pairs_of(asked.get("map", "")):
             options += [word for old, new in names.items() for word in ("--map", f"{old}={new}")]
         scores = scored(bench, map=names or None, **read)
-        if len(files) > 1:
-            words = ["compare", GOLD, *files, "--measure", measure, "--test", test]
+        if len(named) > 1:
+            words = ["compare", GOLD, *named, "--measure", measure, "--test", test]
             compared = _compared(bench, measure=measure, test=test, map=names or None, **read)
     except CovmisError as error:
         problem = bench.sentence_of(error)
@@ -63,9 +69,9 @@ def systems(request: Request) -> Response:
         "--extra",
         "ignore",
         *options,
-        files=files,
+        files=list(of_systems),
         dropped=PREDICTIONS,
-        kept=[name for name, path in bench.predictions.items() if path.is_relative_to(bench.folder)],
+        kept=kept,
         problem=problem,
         measures=MEASURES,
         tests=TESTS,

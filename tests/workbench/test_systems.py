@@ -37,6 +37,9 @@ def test_a_prompt_is_written_seen_sent_and_its_answers_are_a_system(tmp_path):
     page = client.get("/systems").text
     assert "org-toy-7b.csv" in page
     assert "in data/models" in page
+    assert "evaluate score data/release/corpus.csv data/models/org-toy-7b.csv" in page, (
+        "as a terminal finds it"
+    )
     assert '<h2 id="scores">' in page
     send(client, "/systems", "/start/model-admit", {"name": "toy", "epsilon": "0.1"}, having="org-toy")
     assert client.bench.acts[-1].command == (
